@@ -4,7 +4,7 @@
 
 import { AppError } from '../src/base/errors.ts';
 import { newId, type Sql } from '../src/db/sql.ts';
-import { commit, type FileChange, lookInto, type Plan } from '../src/memory/commit.ts';
+import { commit, type FileChange, lookInto, type Plan, withRows } from '../src/memory/commit.ts';
 import { rawText } from '../src/memory/edit-text.ts';
 import { type Content, headAt, headOf } from '../src/memory/file-rows.ts';
 import { enterJob } from '../src/memory/job-rows.ts';
@@ -132,14 +132,10 @@ async function asPerson({ memory, outcome, file }: Act, { memories }: EditDeps):
     isChanged = text !== current;
     if (!isChanged) return { files: [file] };
     const followed = await withFollowing(sql, row, actor, [{ ...file, make: () => text }]);
-    return {
-      files: followed.files,
-      async rows(change, heads) {
-        await followed.rows(change, heads);
-        const of = { id: job, kind: 'edit', memory, request: { path: file.path }, outcome, at: change.at } as const;
-        await enterJob(change.sql, { ...of, startedBy: 'person' });
-      },
-    };
+    return withRows(followed, async (change) => {
+      const of = { id: job, kind: 'edit', memory, request: { path: file.path }, outcome, at: change.at } as const;
+      await enterJob(change.sql, { ...of, startedBy: 'person' });
+    });
   };
   const { files } = await commit(memories, { memory, paths: [file.path, INDEX] }, { job, actor }, plan);
   return { job: isChanged ? job : null, path: files[0]?.path ?? file.path, version: files[0]?.version ?? null };

@@ -89,23 +89,20 @@ export async function forget(request: ForgetRequest, deps: ForgetDeps): Promise<
   let goes = remembered.map((each, at) => everythingOf(candidates[at] ?? [], each));
   if (!(await request.confirm(meantBy(goes)))) return { ...nothing, ...meantBy(goes), outcome: 'unconfirmed' };
   const job = newId('job');
-  const busy = new Error('busy');
+  let isBusy = false;
   const plan = async (sql: Sql): Promise<Plan[]> => {
     // 3.
-    if (await isAtWork(sql, { memories: both.map(({ id }) => id), now: memories.clock.now() })) throw busy;
+    isBusy = await isAtWork(sql, { memories: both.map(({ id }) => id), now: memories.clock.now() });
+    if (isBusy) return [];
     // 4.
     goes = (await read(sql)).map((each, at) => everythingOf(candidates[at] ?? [], each));
     const plans: Plan[] = [];
     for (const each of goes) plans.push(await planOf(sql, each, job));
     return plans;
   };
-  try {
-    const targets = both.map(({ id }) => ({ memory: id, paths: 'all' as const }));
-    await commitAll(memories, targets, { job, actor: { kind: 'user', id: null } }, plan);
-  } catch (error) {
-    if (error !== busy) throw error;
-    return { ...nothing, outcome: 'busy' };
-  }
+  const targets = both.map(({ id }) => ({ memory: id, paths: 'all' as const }));
+  await commitAll(memories, targets, { job, actor: { kind: 'user', id: null } }, plan);
+  if (isBusy) return { ...nothing, outcome: 'busy' };
   // Should rows be lost, a restore does not bring it back.
   const marked = goes.flatMap(({ memory: { id }, entries }) =>
     entries.flatMap((row) => [`${id} ${row.id}`, ...row.evidence.slice(0, 1).map(({ message }) => markOf(message))]),

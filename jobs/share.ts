@@ -12,7 +12,7 @@ import { isDirectory } from '../src/base/files/directories.ts';
 import { readTextNow, writeNew } from '../src/base/files/files.ts';
 import { redact } from '../src/base/secrets/redact-text.ts';
 import { newId, type Sql } from '../src/db/sql.ts';
-import { commit, type FileChange, type Plan } from '../src/memory/commit.ts';
+import { commit, type FileChange, type Plan, withRows } from '../src/memory/commit.ts';
 import { headAt, headsOf, isPinned } from '../src/memory/file-rows.ts';
 import { enterJob, fileChangesOf } from '../src/memory/job-rows.ts';
 import type { Memories, MemoryRow } from '../src/memory/memories.ts';
@@ -170,16 +170,12 @@ async function planOf(sql: Sql, { sharing, request, report, team, author, job }:
   if (isDryRun) return { files };
   const isShared = () => report.topics.some(({ lines }) => lines.length > 0);
   const index = await withBuiltIndex(sql, team, files, isShared);
-  return {
-    files: index.files,
-    async rows(change, standing) {
-      if (!isShared()) return;
-      await index.rows(change, standing);
-      const of = { id: job, kind: 'share', memory: team.id, outcome: 'shared', at: change.at } as const;
-      await enterJob(change.sql, { ...of, startedBy: isUnasked ? 'program' : 'person' });
-      report.job = job;
-    },
-  };
+  return withRows(index, async (change) => {
+    if (!isShared()) return;
+    const of = { id: job, kind: 'share', memory: team.id, outcome: 'shared', at: change.at } as const;
+    await enterJob(change.sql, { ...of, startedBy: isUnasked ? 'program' : 'person' });
+    report.job = job;
+  });
 }
 
 const ATTRIBUTES = `# Memory of the team: what two people add at the same place is both kept, and nocturne tidies up behind it.

@@ -13,7 +13,7 @@ import { listNames } from '../src/base/files/directories.ts';
 import { readTextNow, removeFile, statNow, writeWhole } from '../src/base/files/files.ts';
 import { locateSecrets, redact } from '../src/base/secrets/redact-text.ts';
 import { newId, type Sql } from '../src/db/sql.ts';
-import { commit, type FileChange, lookInto } from '../src/memory/commit.ts';
+import { commit, type FileChange, lookInto, withRows } from '../src/memory/commit.ts';
 import { headAt, headsOf } from '../src/memory/file-rows.ts';
 import { enterJob, isAtWork } from '../src/memory/job-rows.ts';
 import type { Memories, MemoryRow } from '../src/memory/memories.ts';
@@ -173,20 +173,16 @@ export async function applyMemorySnapshot(
       }),
     );
     const index = await withBuiltIndex(sql, { id: memory, dir }, files, isChanged);
-    return {
-      files: index.files,
-      async rows(change, heads) {
-        report.topics = [...brought, ...dropped(snapshot, bases)].map(told);
-        report.outcome = isChanged() ? 'applied' : 'unchanged';
-        await index.rows(change, heads);
-        if (isKnown && !isChanged()) return;
-        const taken = new Set(brought.filter(({ step }) => step !== 'withheld').map(({ path }) => path));
-        const topics = snapshot.topics.filter(({ path }) => taken.has(path));
-        const collided = brought.flatMap(({ path, step }) => (step === 'collides' ? path : []));
-        await enter(change, memory, { snapshot: { ...snapshot, topics }, outcome: report.outcome, collided });
-        report.job = job;
-      },
-    };
+    return withRows(index, async (change) => {
+      report.topics = [...brought, ...dropped(snapshot, bases)].map(told);
+      report.outcome = isChanged() ? 'applied' : 'unchanged';
+      if (isKnown && !isChanged()) return;
+      const taken = new Set(brought.filter(({ step }) => step !== 'withheld').map(({ path }) => path));
+      const topics = snapshot.topics.filter(({ path }) => taken.has(path));
+      const collided = brought.flatMap(({ path, step }) => (step === 'collides' ? path : []));
+      await enter(change, memory, { snapshot: { ...snapshot, topics }, outcome: report.outcome, collided });
+      report.job = job;
+    });
   });
   return report;
 }

@@ -8,7 +8,7 @@
 
 import { AppError } from '../src/base/errors.ts';
 import { marks, newId, type Row, type Sql, settingOf } from '../src/db/sql.ts';
-import { commitAll, type FileChange, type Plan } from '../src/memory/commit.ts';
+import { commitAll, type FileChange, type Plan, withRows } from '../src/memory/commit.ts';
 import { mergeLines, rawText } from '../src/memory/edit-text.ts';
 import { type Actor, headAt, headOf } from '../src/memory/file-rows.ts';
 import {
@@ -90,35 +90,23 @@ export async function undo({ job: id, partial = false }: UndoRequest, deps: Undo
     // 4.
     const stays = back.stays();
     report = { ...report, stays };
-    if (await isAtWork(sql, { memories: changed, sessions: back.sessions, now: clock.now() }))
-      throw new NotTakenBack('busy');
-    if (stays.length > 0 && !partial) throw new NotTakenBack('refused');
+    const isBusy = await isAtWork(sql, { memories: changed, sessions: back.sessions, now: clock.now() });
+    if (isBusy) report = { ...report, outcome: 'busy', stays: [] };
+    if (isBusy || (stays.length > 0 && !partial)) return [];
     // 5.
     const outcome = stays.length > 0 ? 'undone-in-part' : 'undone';
-    return ending(plans, async (change) => {
+    const end = async (change: Change) => {
       const turns = await back.putRowsBack(change);
       const versions = 'select distinct path from version where change = ? order by path';
       const files = (await sql.all<{ path: string }>(versions, change.id)).map(({ path }) => path);
       report = { ...report, outcome, undo: own, files, turns };
       await enterUndo(change, { report, actor, memory: changed[0] as string });
-    });
+    };
+    return plans.map((each, at) => (at === plans.length - 1 ? withRows(each, end) : each));
   };
-  try {
-    const targets = changed.map((memory) => ({ memory, paths: 'all' as const }));
-    await commitAll(memories, targets, { job: own, actor }, plan);
-  } catch (error) {
-    if (!(error instanceof NotTakenBack)) throw error;
-    return { ...report, outcome: error.outcome, ...(error.outcome === 'busy' && { stays: [] }) };
-  }
+  const targets = changed.map((memory) => ({ memory, paths: 'all' as const }));
+  await commitAll(memories, targets, { job: own, actor }, plan);
   return report;
-}
-
-class NotTakenBack extends Error {
-  readonly outcome: 'refused' | 'busy';
-  constructor(outcome: 'refused' | 'busy') {
-    super(outcome);
-    this.outcome = outcome;
-  }
 }
 
 /**
@@ -194,17 +182,6 @@ async function planOf(
 
 function isIndex({ steps }: FileChanges): boolean {
   return steps.some(({ before, after }) => /^(?:MEMORY\.md$|index\/)/.test(after?.path ?? before?.path ?? ''));
-}
-
-/** The plans, the last of which does this, too. */
-function ending(plans: Plan[], end: (change: Change) => Promise<void>): Plan[] {
-  return plans.map(({ files, rows }, at) => ({
-    files,
-    async rows(change, heads) {
-      await rows?.(change, heads);
-      if (at === plans.length - 1) await end(change);
-    },
-  }));
 }
 
 /** The undo as a job; what it took back says so, unless something stays of it, and what it redid does no more. */

@@ -5,7 +5,7 @@
 
 import { type Day, dayOf } from '../../src/base/time.ts';
 import type { Sql } from '../../src/db/sql.ts';
-import { commitAll, type Plan } from '../../src/memory/commit.ts';
+import { commitAll, type Plan, withRows } from '../../src/memory/commit.ts';
 import {
   cover,
   coverageOf,
@@ -134,7 +134,7 @@ export async function commitExtracted(
         await cover(change, range.turn, rangeRow(range, { extraction, state: 'done', day }));
       }
     };
-    return plans.map((each, at) => (at > 0 ? each : inTurn(each, covered)));
+    return plans.map((each, at) => (at > 0 ? each : withRows(each, covered)));
   };
   await commitAll(
     memories,
@@ -178,17 +178,6 @@ function planOf({
     async rows(change) {
       for (const entry of gone) await putEntry(change, { ...entry, state: 'gone', reason: 'replaced' });
       for (const entry of added) await putEntry(change, entry);
-    },
-  };
-}
-
-/** The plan, with further rows behind its own. */
-function inTurn({ files, rows }: Plan, more: (change: Change) => Promise<void>): Plan {
-  return {
-    files,
-    async rows(change, heads) {
-      await rows?.(change, heads);
-      await more(change);
     },
   };
 }

@@ -53,6 +53,17 @@ export interface Plan {
   rows?(change: Change, files: (Staged | null)[]): Promise<void>;
 }
 
+/** The plan, with further rows behind its own. */
+export function withRows({ files, rows }: Plan, more: NonNullable<Plan['rows']>): Plan {
+  return {
+    files,
+    async rows(change, heads) {
+      await rows?.(change, heads);
+      await more(change, heads);
+    },
+  };
+}
+
 /** A file of a plan as it is now; `before`: what stood there. */
 export type Staged = Head & { before: string };
 
@@ -99,7 +110,7 @@ export async function commit(
   return committed as Committed;
 }
 
-/** Several memories at once, each with its plan, in the order of the targets. */
+/** Several memories at once, each with its plan, in the order of the targets; without a plan nothing is done. */
 export async function commitAll(
   deps: CommitDeps,
   targets: readonly Target[],
@@ -117,7 +128,7 @@ export async function commitAll(
     // 3.
     const committed = await inTransaction(deps, targets, by, plan);
     // 4.
-    for (const [at, copy] of copies.entries()) Object.assign(committed[at] as Committed, await copy?.bring());
+    for (const [at, copy] of copies.entries()) Object.assign(committed[at] ?? {}, await copy?.bring());
     return committed;
   });
 }
