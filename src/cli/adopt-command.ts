@@ -2,7 +2,7 @@
 // have is shown first, and nothing is done before a person says so.
 
 import { dirname } from 'node:path';
-import { adopt as adoptMemory, previewAdoption } from '../../jobs/adopt.ts';
+import { adopt as adoptMemory, previewAdoption } from '../../jobs/carry.ts';
 import { AppError } from '../base/errors.ts';
 import { canonicalPath, isDirectory } from '../base/files/directories.ts';
 import { sayCount } from '../base/text/wording.ts';

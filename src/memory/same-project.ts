@@ -1,6 +1,6 @@
 // Whether a checkout is of a project that is remembered already under another path: after a move, in a clone, on another machine. It is
 // only ever offered: by the first commit and the remote where both are known of both, else by what is; where one differs, with that doubt.
-// Nothing is joined here (jobs/adopt.ts does, when a person says so).
+// Nothing is joined here (jobs/carry.ts does, when a person says so).
 
 import type { Config } from '../base/config/config.ts';
 import { keepSetting, type Sql, settingOf } from '../db/sql.ts';

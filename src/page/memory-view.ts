@@ -6,7 +6,7 @@ import { html } from 'hono/html';
 import { isDirectory } from '../base/files/directories.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { lookInto } from '../memory/commit.ts';
-import { entriesThatWait } from '../memory/log-history.ts';
+import { entriesWhere } from '../memory/entries.ts';
 import { MEMORY_TYPES } from '../memory/memory-types.ts';
 import { isCheckedIn } from '../memory/paths.ts';
 import { conflictedIn } from '../memory/recall/recall-source.ts';
@@ -151,7 +151,7 @@ async function topicSections(at: At, memory: Place, cards: readonly Card[]): Pro
 /** What no night has sorted yet, the newest first. */
 async function freshSection({ app, url }: At, { id, row }: Place): Promise<Html | ''> {
   if (url.searchParams.has('page') || url.searchParams.has('type')) return '';
-  const fresh = (await entriesThatWait(app.db, row)).reverse();
+  const fresh = (await entriesWhere(app.db, row.id, "and state = 'new'")).reverse();
   if (fresh.length === 0) return '';
   const more = fresh.length - MOST_NEW;
   return html`<section class="topic"><h2>New <small>${sayCount(fresh.length, 'entry')} that the next night sorts into topics</small></h2>
