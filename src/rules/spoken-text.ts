@@ -37,7 +37,16 @@ const FILE_NAME = String.raw`[\w@./\\~-]*(?:\w\.[a-z]\w{0,9}|README|LICENSE|CHAN
 const BARE_NAME = new RegExp(String.raw`^[\x60"'*=\s-]*${FILE_NAME}[\x60"'*=\s-]*:?$`);
 /** The rest of such a line; a file's name may hold a full stop. */
 const TAIL = String.raw`(?:[^:.!?\n]|\.(?=\S)){0,80}`;
-const oneOf = (...forms: string[]) => new RegExp(forms.join('|'), 'iu');
+/** Made where it is first asked, not at each start. */
+function oneOf(...forms: string[]): Pick<RegExp, 'test'> {
+  let made: RegExp | undefined;
+  return {
+    test(text) {
+      made ??= new RegExp(forms.join('|'), 'iu');
+      return made.test(text);
+    },
+  };
+}
 
 /** Where a mail begins that goes on to the end: its head, the line above an answered one, what parts it off; a model's marks. */
 const MAIL = oneOf(
@@ -237,7 +246,7 @@ function pointsOn(line: string, heading: string, isApart: boolean): boolean {
   return line.length <= MOST_CHARS && (BARE_NAME.test(line) || (isApart && isThis));
 }
 
-function isAnnounced(line: string, form: RegExp): boolean {
+function isAnnounced(line: string, form: Pick<RegExp, 'test'>): boolean {
   if (line.length > MOST_CHARS || !/[:：]/.test(line)) return false;
   // "What does this mean? Here is the output:"
   return form.test(line) || form.test(line.split(/[.!?]\s+/).at(-1) ?? line);

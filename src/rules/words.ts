@@ -24,8 +24,8 @@ export function isOpposite(a: string, b: string): boolean {
   return rest !== '' && rest === other;
 }
 
-// Making one costs more than cutting a line up with it.
-const WORDS = new Intl.Segmenter('und', { granularity: 'word' });
+/** Making one costs more than cutting a line up with it, and most starts of a process need none. */
+let words: Intl.Segmenter | undefined;
 /** The pattern remembers each character of a word: one of megabytes would be too much for it. */
 const AT_MOST = 500_000;
 /** The same words of a text in ASCII, in a fifteenth of the time. */
@@ -34,7 +34,8 @@ const ASCII_WORDS = /(?<!_)(?:_{2,}|_?[A-Za-z0-9])(?:\w|(?<=[A-Za-z])[.':](?=[A-
 /** The words of a text as they stand in it, in any script. */
 export function segmentWords(text: string): string[] {
   if (text.length <= AT_MOST && !/[^\0-\x7f]/.test(text)) return text.match(ASCII_WORDS) ?? [];
-  return [...WORDS.segment(text)].flatMap(({ isWordLike, segment }) => (isWordLike ? segment : []));
+  words ??= new Intl.Segmenter('und', { granularity: 'word' });
+  return [...words.segment(text)].flatMap(({ isWordLike, segment }) => (isWordLike ? segment : []));
 }
 
 const wordsOf = (text: string): string[] => segmentWords(asSeen(text).toLowerCase());

@@ -11,7 +11,7 @@ import { CURSOR, isGiven, type Kind, type Way } from './values.ts';
 import { withNextLines } from './vendors.ts';
 
 /** What secrets are called, by languages; each is looked for where the letters stand with which it begins. */
-const NAMES = needlesOf(
+const NAMES = needlesOf(() =>
   own.names.flatMap(({ kind, names, isWord = false }) =>
     (names.match(/(?:\((?:[^()]|\([^()]*\))*\)|[^|])+/g) ?? []).map(
       (name) => [beginOf(name), { kind: kind as Kind, isWord, pattern: new RegExp(name, 'y') }] as const,

@@ -1,7 +1,9 @@
 // Finds many words in a text at once: what follows one is only looked at where it stands.
-// Promises: one pass, whatever the number of words; case is ignored.
+// Promises: one pass, whatever the number of words; case is ignored; made where a text is first read, not at each start.
 
-export interface Needles<Item> {
+export type Needles<Item> = () => Made<Item>;
+
+interface Made<Item> {
   /** Which buckets hold any: of most places of a text nothing else is looked at. */
   holds: Uint8Array;
   buckets: Map<number, { word: string; item: Item }[]>;
@@ -10,8 +12,18 @@ export interface Needles<Item> {
 const bucketOf = (first: number, second: number, third: number) =>
   ((first & 31) << 10) | ((second & 31) << 5) | (third & 31);
 
-export function needlesOf<Item>(rows: readonly (readonly [word: string, item: Item])[]): Needles<Item> {
-  const needles: Needles<Item> = { holds: new Uint8Array(1 << 15), buckets: new Map() };
+type Rows<Item> = readonly (readonly [word: string, item: Item])[];
+
+export function needlesOf<Item>(rows: () => Rows<Item>): Needles<Item> {
+  let made: Made<Item> | undefined;
+  return () => {
+    made ??= make(rows());
+    return made;
+  };
+}
+
+function make<Item>(rows: Rows<Item>): Made<Item> {
+  const needles: Made<Item> = { holds: new Uint8Array(1 << 15), buckets: new Map() };
   for (const [word, item] of rows) {
     // Behind a short word stands anything.
     const codesAt = (at: number) =>
@@ -28,11 +40,8 @@ export function needlesOf<Item>(rows: readonly (readonly [word: string, item: It
 }
 
 /** Calls `visit` where one of the words stands in `lower`, from the left to the right. */
-export function scan<Item>(
-  { holds, buckets }: Needles<Item>,
-  lower: string,
-  visit: (item: Item, at: number) => void,
-): void {
+export function scan<Item>(needles: Needles<Item>, lower: string, visit: (item: Item, at: number) => void): void {
+  const { holds, buckets } = needles();
   let bucket = bucketOf(0, lower.charCodeAt(0), lower.charCodeAt(1));
   for (let at = 0; at < lower.length - 1; at++) {
     bucket = ((bucket << 5) & 32767) | (lower.charCodeAt(at + 2) & 31);

@@ -61,7 +61,7 @@ const LONG_RUN = /[\w%+/=.~-]{16}/g;
 const RUN_BEHIND = 300;
 
 // In a pattern `¤` stands for an argument, `¤«user:»` for one with something before the secret, `‡` for a program up to its option.
-const PLACES = needlesOf(
+const PLACES = needlesOf(() =>
   own.places.flatMap(({ id, words, pattern, check = 'any' }) => {
     const source = pattern
       .replace('‡', () => PROGRAM)

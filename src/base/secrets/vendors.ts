@@ -136,7 +136,7 @@ const ANY_VENDOR = new RegExp(
   'i',
 );
 
-const VENDORS: Needles<Visit> = needlesOf([
+const VENDORS: Needles<Visit> = needlesOf(() => [
   ...Object.entries(HEADS).flatMap(([id, heads]) =>
     heads.split(' ').map((head) => [head.toLowerCase(), headVisit(id, head)] as const),
   ),

@@ -5,13 +5,17 @@ import { hash } from 'node:crypto';
 import type { Found, Span } from './rule.ts';
 import lists from './seed-words.json' with { type: 'json' };
 
-const LISTS = [lists.english, lists.french, lists.spanish].map(
-  (list) => new Map(list.split(' ').map((word, at) => [word, at] as const)),
-);
-/** In which lists a word stands, and as which of them. */
-const WORDS = new Map(
-  LISTS.flatMap((list) => [...list.keys()]).map((word) => [word, LISTS.map((list) => list.get(word))]),
-);
+const LISTS = [lists.english, lists.french, lists.spanish];
+/** In which lists a word stands, and as which of them; made where a text is first read, not at each start. */
+let numbersOf: Map<string, (number | undefined)[]> | undefined;
+
+function makeNumbers() {
+  const listed = LISTS.map((list) => new Map(list.split(' ').map((word, at) => [word, at] as const)));
+  return new Map(
+    listed.flatMap((list) => [...list.keys()]).map((word) => [word, listed.map((list) => list.get(word))]),
+  );
+}
+
 const COUNTS = [24, 21, 18, 15, 12];
 /** Between two words of a phrase, in a list or a table, but not in code. */
 const BETWEEN = 20;
@@ -48,10 +52,11 @@ export function findSeedPhrases(text: string, lower: string): Found[] {
 /** Twelve words or more of one list, one after the other. */
 function runsIn(lower: string, places: number[]): Word[][] {
   const runs: Word[][] = [];
+  numbersOf ??= makeNumbers();
   const open: Word[][] = LISTS.map(() => []);
   for (let at = 0; at <= places.length; at += 2) {
     const [start = 0, end = 0] = [places[at], places[at + 1]];
-    const numbers = WORDS.get(lower.slice(start, end));
+    const numbers = numbersOf.get(lower.slice(start, end));
     for (const [nth, run] of open.entries()) {
       const number = numbers?.[nth];
       if (number !== undefined) run.push({ start, end, number });
