@@ -212,8 +212,10 @@ test('the hook answers a prompt on stdout, and is silent and successful where an
     ...{ session_id: 's1', transcript_path: '/x.jsonl', cwd: home, hook_event_name: 'UserPromptSubmit' },
     prompt: 'When may I cut the next release?',
   };
-  // Tests run on a machine that is busy with others.
-  const inTime = { ...environment, NOCTURNE_PROMPT_MS: '60000' };
+  // Tests run on a machine that is busy with others; and to ask for its zone takes an eighth of the time that there is.
+  const withoutZones = '--import=data:text/javascript,delete%20Intl.DateTimeFormat';
+  const more = { NOCTURNE_PROMPT_MS: '60000', NOCTURNE_ZONE: undefined, NODE_OPTIONS: withoutZones };
+  const inTime = { ...environment, ...more };
   const { printed, ...ended } = await runHook(input, inTime, { isOpen: true });
   expect(ended).toMatchObject({ code: 0, signal: null });
   expect(JSON.parse(printed).hookSpecificOutput.additionalContext).toContain('- Cut releases on Fridays only.');

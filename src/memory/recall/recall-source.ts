@@ -170,7 +170,7 @@ function newestLogs(dir: string): string[] {
 /** `dir`: where it is on this machine; its files are read as they stand, and what git left in conflict as it was before. */
 export function sourceOfRows(
   sql: Db,
-  { id: memory, dir, zone, here = {} }: { id: string; dir: string | null; zone: string; here?: Here },
+  { id: memory, dir, zone, here = {} }: { id: string; dir: string | null; zone(): string; here?: Here },
 ): RecallSource {
   return {
     async read(paths) {
@@ -301,7 +301,7 @@ export function sourceOfRows(
       for (const { id, at, output } of jobs) {
         const did = sayNight(JSON.parse(output).operations);
         if (did === '') continue;
-        return `Memory was last sorted on ${dayOf(at, zone)} (${did}); nocturne why ${id} tells more.`;
+        return `Memory was last sorted on ${dayOf(at, zone())} (${did}); nocturne why ${id} tells more.`;
       }
       return null;
     },
