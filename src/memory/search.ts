@@ -84,9 +84,8 @@ export async function searchMemories(
   const terms = readQuery(query);
   if (terms.length === 0) return { hits: [], total: 0, isAtLeast: false };
   const wanted = 3 * (offset + limit);
-  const ranked = Math.max(wanted, Math.ceil(MOST_RANKED / memories.length));
-  const holding: Holding[] = [];
-  for (const memory of memories) holding.push(await linesHolding(db, memory, { terms, under, wanted, ranked }));
+  const ranked = Math.max(offset + limit, Math.ceil(Math.max(MOST_RANKED, wanted) / memories.length));
+  const holding = await linesHolding(db, memories, { terms, under, wanted, ranked });
   const weighed = weigh(terms, holding);
   const found: Candidate[] = [];
   let isAtLeast = false;
@@ -117,23 +116,30 @@ export async function searchMemories(
 /** Ids of lines, the newest first: `all` of them have all terms, else `each` says which have which; `lines`: of the memory. */
 type Holding = { all: number[] | null; each: number[][]; lines: number };
 
+/** By memory, in their order. */
 async function linesHolding(
   db: Db,
-  memory: string,
+  memories: readonly string[],
   { terms, under, wanted, ranked }: { terms: Term[]; under: string; wanted: number; ranked: number },
-): Promise<Holding> {
-  const find = (texts: string[], most: number) => idsHolding(db, memory, { texts, under, most });
+): Promise<Holding[]> {
+  const find = (memory: string, texts: string[], most: number) => idsHolding(db, memory, { texts, under, most });
   if (terms.length > 1) {
-    const all = await find(
-      terms.map(({ text }) => text),
-      ranked,
-    );
-    if (all.length >= Math.max(ENOUGH, wanted)) return { all, each: [], lines: 0 };
+    const texts = terms.map(({ text }) => text);
+    const whole: Holding[] = [];
+    for (const memory of memories) whole.push({ all: await find(memory, texts, ranked), each: [], lines: 0 });
+    const count = whole.reduce((sum, { all }) => sum + (all?.length ?? 0), 0);
+    if (count >= Math.max(ENOUGH, wanted)) return whole;
   }
-  const each = await Promise.all(terms.map(({ text }) => find([text], MOST_WITH_WORD)));
-  const count = 'select count(*) as n from line where memory = ?';
-  const lines = terms.length > 1 ? await db.get<{ n: number }>(count, memory) : undefined;
-  return { all: null, each, lines: lines?.n ?? 0 };
+  // Of a single one no other is compared with it.
+  const most = terms.length > 1 ? MOST_WITH_WORD : MOST_READ + 1;
+  const holding: Holding[] = [];
+  for (const memory of memories) {
+    const each = await Promise.all(terms.map(({ text }) => find(memory, [text], most)));
+    const count = 'select count(*) as n from line where memory = ?';
+    const lines = terms.length > 1 ? await db.get<{ n: number }>(count, memory) : undefined;
+    holding.push({ all: null, each, lines: lines?.n ?? 0 });
+  }
+  return holding;
 }
 
 /** Of SQLite's index: the newest lines of a memory that hold all of these texts, each of at least three characters. */

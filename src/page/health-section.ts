@@ -59,23 +59,23 @@ export async function workSections(at: At, { waiting, failed, breaker }: Overvie
   return html`<section class="card" aria-labelledby="workers"><h2 id="workers">Workers</h2>
 ${workers.length === 0 ? html`<p class="dim">None runs now. The next session's end, or <code>nocturne worker</code>, starts one.</p>` : html`<ul class="plain">${workers.map(({ machine, started_at }) => html`<li><span class="dot good"></span>${machine === app.machine ? 'On this machine' : 'On another machine'}, since ${when(started_at, at)}</li>`)}</ul>`}
 <p class="dim">${night.getTime() <= now.getTime() ? 'The next night begins as soon as a worker runs.' : html`The next night is ${when(night.toISOString(), at)}.`}</p>
+${waiting.length + failed.length === 0 ? html`<p class="dim">Nothing waits for a worker, and nothing failed.</p>` : ''}
 ${breaker.state === 'closed' ? '' : html`<p class="problem said">${plainly(sayBreaker(breaker), config)}</p>`}
 </section>
-<section class="card" aria-labelledby="waits"><h2 id="waits">Waits <small>${waiting.length}</small></h2>
 ${
   waiting.length === 0
-    ? html`<p class="dim">Nothing waits for a worker.</p>`
-    : html`<ul class="plain list">${waiting
+    ? ''
+    : html`<section class="card" aria-labelledby="waits"><h2 id="waits">Waits <small>${waiting.length}</small></h2><ul class="plain list">${waiting
         .slice(0, MOST_WAITING)
         .map(
           (each) =>
             html`<li>${what(each)} <span class="meta">${when(each.not_before, at)}${each.error ? html`: <span class="said">${plainly(each.error, config)}</span>` : ''}</span></li>`,
-        )}</ul>`
-}
-</section>
-<section class="card" aria-labelledby="failed"><h2 id="failed">Failed <small>${failed.length}</small></h2>
-${failed.length === 0 ? html`<p class="dim">Nothing was given up.</p>` : html`<ul class="plain list">${failed.slice(0, MOST_WAITING).map((each) => html`<li>${what(each)} <span class="meta">${when(each.not_before, at)}</span><p class="meta said">${plainly(each.error ?? '', config)}</p></li>`)}</ul>${form(at, { action: '/do/retry', fields: {} }, html`<button class="primary">Try all again</button>`)}`}
-</section>`;
+        )}</ul></section>`
+}${
+  failed.length === 0
+    ? ''
+    : html`<section class="card" aria-labelledby="failed"><h2 id="failed">Failed <small>${failed.length}</small></h2><ul class="plain list">${failed.slice(0, MOST_WAITING).map((each) => html`<li>${what(each)} <span class="meta">${when(each.not_before, at)}</span><p class="meta said">${plainly(each.error ?? '', config)}</p></li>`)}</ul>${form(at, { action: '/do/retry', fields: {} }, html`<button class="primary">Try all again</button>`)}</section>`
+}`;
 }
 
 export async function settingsSection(at: At): Promise<Html> {

@@ -34,6 +34,7 @@ const TOPICS = 12;
 const LINES = 120;
 const LEAST = 6;
 const MOST_NEW = 20;
+const MOST_NAMED = 500;
 const TYPES: Record<string, string> = {
   user: 'About you',
   feedback: 'How to work',
@@ -116,6 +117,16 @@ ${conflictsIn(memory)}
 ${await freshSection(at, memory)}
 ${all.length === 0 ? empty('No topics yet', html`At night what was learned is sorted into topics; <code>nocturne dream</code> does it now.`) : ''}
 ${kinds.filter(({ of }) => of.length > 0).length > 1 ? html`<nav class="tabs" aria-label="Types">${tab(null, 'All')}${kinds.map(({ type, of }) => (of.length > 0 ? tab(type, html`${TYPES[type]} <span class="tag">${of.length}</span>`) : ''))}</nav>` : ''}
+${
+  others === ''
+    ? ''
+    : html`<details id="all"><summary>All ${all.length} topics</summary><ul class="plain names">${all
+        .slice(0, MOST_NAMED)
+        .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+        .map(
+          ({ path, name: topic }) => html`<li><a class="said" href="${topicHref(memory, path)}">${topic}</a></li>`,
+        )}</ul></details>`
+}
 ${sections}
 ${others}`;
 }
@@ -142,7 +153,7 @@ async function topicSections(at: At, memory: Place, cards: readonly Card[]): Pro
     const href = topicHref(memory, path);
     const items = await lineItems(at, memory, { path, raw, lines, prefix: `${n}-` }, doubts);
     sections.push(
-      html`<section class="topic"><h2><span class="dot ${type}"></span><a class="row said" href="${href}">${name}</a> <small>${TYPES[type]} · ${when(updatedAt, at)}${pinned ? ' · pinned' : ''}</small></h2>${description === lines[0]?.text ? '' : html`<p class="meta said" dir="auto">${description.slice(0, 240)}</p>`}<ol class="plain">${items}</ol>${more > 0 ? html`<p class="meta"><a href="${href}">${sayCount(more, 'more line')}</a></p>` : ''}</section>`,
+      html`<section class="topic"><h2><span class="dot ${type}"></span><a class="row said" href="${href}">${name}</a> <small>${TYPES[type]} · ${when(updatedAt, at)}${pinned ? ' · pinned' : ''}</small></h2>${description === lines[0]?.text ? '' : html`<p class="meta said" dir="auto">${description.slice(0, 240)}</p>`}<ol class="plain">${items}</ol>${more > 0 ? html`<p class="meta more"><a href="${href}">${sayCount(more, 'more line')}</a></p>` : ''}</section>`,
     );
   }
   return sections;
@@ -160,7 +171,7 @@ async function freshSection({ app, url }: At, { id, row }: Place): Promise<Html 
     .map(
       ({ id: entry, text, evidence, by, changes }) =>
         html`<li class="line"><details id="n-${entry}"><summary><div class="what">${inlineMarkdown(text)}</div>${by === 'human' ? '' : html` <span class="tag">said by ${SPEAKERS[by] ?? by}</span>`}</summary><div class="evidence">${changes ? html`<p>Instead of: <span class="said">${changes}</span></p>` : ''}${evidence.map(({ quote }) => html`<blockquote class="quote"><q class="said" dir="auto">${quote}</q></blockquote>`)}<p class="meta"><a href="/memory/${id}/entry/${entry}">Where it was said</a></p></div></details></li>`,
-    )}</ul>${more > 0 ? html`<p class="meta"><a href="/changes?memory=${id}">${sayCount(more, 'more entry')}</a></p>` : ''}</section>`;
+    )}</ul>${more > 0 ? html`<p class="meta more"><a href="/changes?memory=${id}">${sayCount(more, 'more entry')}</a></p>` : ''}</section>`;
 }
 
 /** Of a memory that a repository carries: what git left in conflict, which is neither read nor told. */
