@@ -12,19 +12,35 @@ const root = join(import.meta.dirname, '..');
 /** As it is built: its children start in a fifth of the time that their source takes. */
 const library: typeof Library = await import(pathToFileURL(join(root, 'dist/lib/index.js')).href);
 const transcript = join(root, 'test/fixtures/example/1-harvest-report.jsonl');
+const configOf = () => library.loadConfig({ model: 'offline' }, { HOME: tempDir(), PATH: process.env.PATH });
 
 test('a program extracts a session, dreams and recalls with what the library exports', async () => {
-  const { loadConfig, openNocturne, openSession, recallPrompt } = library;
-  const config = await loadConfig({ model: 'offline' }, { HOME: tempDir(), PATH: process.env.PATH });
-  const nocturne = await openNocturne(config);
+  const config = await configOf();
+  const nocturne = await library.openNocturne(config);
   onTestFinished(() => nocturne.close());
-  const session = await openSession(transcript);
-  expect(await nocturne.extract({ transcript, ended: true })).toMatchObject({
-    session: session.id,
-    outcome: 'recorded',
-  });
-  expect(await nocturne.dream(await nocturne.memoryFor(session), {})).toMatchObject({ outcome: 'dreamed' });
-  expect(await recallPrompt({ config, cwd: session.cwd })).toContain('backend engineer');
+  const session = await library.openSession(transcript);
+  const extracted = await nocturne.extract({ transcript, ended: true });
+  expect(extracted).toMatchObject({ session: session.id, outcome: 'recorded' });
+  const memory = await nocturne.memoryFor(session);
+  expect(await nocturne.dream(memory, {})).toMatchObject({ outcome: 'dreamed' });
+  const paths = (await nocturne.files(memory).list()).items.map((item) => 'path' in item && item.path);
+  expect(paths).toEqual(expect.arrayContaining(['user-profile.md', 'working-agreements.md']));
+  expect(await library.recallPrompt({ config, cwd: session.cwd })).toContain('backend engineer');
+});
+
+test('an agent of one’s own writes its memory by the tool, and is told of it the next time', async () => {
+  const { agentMemory } = library;
+  const [config, cwd] = [await configOf(), tempDir()];
+  const first = await agentMemory({ memory: 'project', config, cwd });
+  const file_text = '---\nname: hosts\ndescription: Where things run\ntype: reference\n---\n\n- Staging is alpha.\n';
+  await first.tools[0]?.run({ command: 'create', path: '/memories/hosts.md', file_text });
+  const index = { command: 'create', path: '/memories/MEMORY.md', file_text: '- Where things run [hosts.md]\n' };
+  await first.tools[0]?.run(index);
+  await first.close();
+  const again = await agentMemory({ memory: 'project', config, cwd });
+  onTestFinished(() => again.close());
+  expect(again.systemPrompt).toContain('Where things run [hosts.md]');
+  await expect(agentMemory({ config, cwd })).rejects.toMatchObject({ code: 'bad-input' });
 });
 
 test('the build is loaded by import and by require alike', () => {

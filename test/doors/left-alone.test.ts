@@ -157,7 +157,8 @@ test.for([
 test('a project can turn nothing on, and says nothing of where memory lives', async () => {
   const elsewhere = tempDir();
   const text = JSON.stringify({ autoMemoryEnabled: true, autoMemoryDirectory: elsewhere });
-  const { root, testing, session, work } = await projectWith({ '.claude/settings.json': text });
+  const settings = { '.claude/settings.json': text, '.claude/settings.local.json': text };
+  const { root, testing, session, work } = await projectWith(settings);
   mkdirSync(join(testing.home, '.claude'));
   const own = join(testing.home, '.claude/settings.json');
   writeFileSync(own, '{ "autoMemoryEnabled": false }');

@@ -8,7 +8,7 @@ import { openSession } from '../../src/transcript/session.ts';
 import { testModel } from '../support/app.ts';
 import { inJobs, type Jobs, type JobsOptions } from '../support/job-world.ts';
 import { ENGINE_TAKEN, skipped } from '../support/memory-world.ts';
-import { calls, error, says } from '../support/messages-server.ts';
+import { calls, says } from '../support/messages-server.ts';
 import { aSession, sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
@@ -76,7 +76,9 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     );
     const report = await here.extract(session, {}, { server });
     expect(report).toMatchObject({ outcome: 'turn-limit', spend: { calls: 5 } });
-    expect((await here.entries()).map((row) => row.text)).toContain('Rule 1: pnpm.');
+    expect((await here.entries()).map((row) => row.text)).toEqual(
+      expect.arrayContaining(['Rule 1: pnpm.', 'Rule 5: pnpm.']),
+    );
   });
 
   it('a model that fails in its third turn leaves nothing behind, and the next try records once', async (here) => {
@@ -116,20 +118,6 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     const report = await here.extract(session, {}, { server });
     expect(report).toMatchObject({ outcome: 'failed', error: { code: 'refused' } });
     expect(server.requests).toEqual([]);
-  });
-
-  it('what is too long for the model is split smaller, as often as it helps', async (here) => {
-    const session = sessionFile(tempDir());
-    for (let turn = 0; turn < 6; turn += 1) session.add(`Rule ${turn}: ${'keep it short and simple, '.repeat(80)}`);
-    let asked = 0;
-    const server = await testModel((request) => {
-      asked += 1;
-      const input = JSON.stringify(request.messages);
-      return input.length > 8_000 ? error(413, 'too long') : says('Nothing.');
-    });
-    const report = await here.extract(session, {}, { server });
-    expect(report).toMatchObject({ outcome: 'nothing-worth-keeping', coveredTurns: 6, pendingTurns: 0 });
-    expect(asked).toBeGreaterThan(3);
   });
 
   it('what is refused for the last time is given up for these turns, goes on, and can be taken up again', async (here) => {

@@ -73,17 +73,6 @@ test.each([
   await expect(placeOf({ settings })).rejects.toThrow(/settings\.json/);
 });
 
-test('settings in a repository say nothing about where memory lives', async () => {
-  const root = tempDir();
-  git(root, 'init');
-  mkdirSync(join(root, '.claude'));
-  for (const name of ['settings.json', 'settings.local.json']) {
-    writeFileSync(join(root, '.claude', name), '{ "autoMemoryDirectory": "/srv/stolen/memory" }');
-  }
-  const config = await loadConfig({}, { HOME: '/home/ada' });
-  expect(memoryDirFor(config, { cwd: root })).toBe(`/home/ada/.claude/projects/${sanitizePath(root)}/memory`);
-});
-
 test.each([
   ['', 'it is empty'],
   ['  ', 'it is empty'],
@@ -131,15 +120,6 @@ test.each([
   ['/srv/cafe\u0301/memory', '/srv/caf\u00e9/memory'],
 ])('%j is taken as %j', (path, taken) => {
   expect(checkedDir({ path, from: '--memory' }, USER)).toBe(taken);
-});
-
-test('a directory inside a repository belongs to its root, outside of one to itself', () => {
-  const root = tempDir();
-  expect(gitRoot(root)).toBeNull();
-  git(root, 'init');
-  mkdirSync(join(root, 'a/b'), { recursive: true });
-  expect(gitRoot(join(root, 'a/b'))).toBe(root);
-  expect(projectMemoryDir('/c', join(root, 'a/b'))).toBe(`/c/projects/${sanitizePath(root)}/memory`);
 });
 
 test('all worktrees of a repository share the memory of its main checkout', () => {

@@ -76,21 +76,6 @@ test('one entry changes lines of three topics; what they rest on, undo and forge
   });
 });
 
-test('what of it is refused is sent again alone; the others stand', async () => {
-  await inNights('sqlite', async (nights) => {
-    await remember(nights);
-    const { report, requests } = await nights.night([NEWS], (ids, call) => {
-      const [first, second, third] = changeAll(ids);
-      return call > 1
-        ? [third as object]
-        : [first, second, { ...third, out: ['00000000'] }].map((each) => each as object);
-    });
-    expect(requests).toHaveLength(2);
-    expect(report.operations).toHaveLength(3);
-    for (const text of await texts(nights)) expect(text).not.toContain('ops/boot');
-  });
-});
-
 test('what waits for a person is one thing, and is decided as a whole', async () => {
   await inNights(
     'sqlite',
