@@ -10,7 +10,7 @@
 // 7. Put away what is past, long unused, or was seen once and never again.
 // 8. End the job, whose row tells what was done, refused and left.
 
-import type { Spend } from '../src/agent/run-with-tools.ts';
+import type { Spend } from '../src/agent/tools.ts';
 import { AppError, ERRORS, type Failure, failureOf, isAppError, onAppError } from '../src/base/errors.ts';
 import { newId, type Sql } from '../src/db/sql.ts';
 import { type By, type Claim, commit, lookInto } from '../src/memory/commit.ts';

@@ -5,8 +5,8 @@
 
 import { z } from 'zod';
 import type { ToolDefinition } from '../../src/agent/agent-types.ts';
-import { type AgentDeps, runWithTools } from '../../src/agent/run-with-tools.ts';
 import type { Tool } from '../../src/agent/tools.ts';
+import { type AgentDeps, runWithTools } from '../../src/agent/tools.ts';
 import { costMicroUsd, type Price } from '../../src/base/config/prices.ts';
 import { AppError, isAppError } from '../../src/base/errors.ts';
 import { asData, NONE, renderPrompt } from '../../src/base/prompt.ts';

@@ -3,8 +3,13 @@
 
 import type { AgentEnding, AgentPorts } from '../../src/agent/agent-types.ts';
 import { programOf } from '../../src/agent/programs/programs.ts';
-import { type AgentDeps, runWithTools } from '../../src/agent/run-with-tools.ts';
-import { memoryViewTool, type RecordedEntry, recordEntriesTool } from '../../src/agent/tools.ts';
+import {
+  type AgentDeps,
+  memoryViewTool,
+  type RecordedEntry,
+  recordEntriesTool,
+  runWithTools,
+} from '../../src/agent/tools.ts';
 import { AppError } from '../../src/base/errors.ts';
 import { asData, renderPrompt } from '../../src/base/prompt.ts';
 import { redact } from '../../src/base/secrets/redact-text.ts';

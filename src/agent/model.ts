@@ -287,43 +287,39 @@ function meantBy(error: unknown, request: Pick<AgentRequest, 'model' | 'access'>
   if (error instanceof APIConnectionError || error.status === undefined) {
     return fail('network', `could not be reached: ${reasonOf(error)}.`, 'Check the network and ANTHROPIC_BASE_URL.');
   }
-  const said = `${error.status} ${error.apiMessage ?? error.message}`;
-  const ended = said.replace(/\.?$/, '.');
-  // Anthropic answers an empty balance and a reached spend limit with 400, and so what is said of a closed account.
-  if (
-    error.type === 'billing_error' ||
-    error.status === 402 ||
-    (error.status < 500 && /credit balance|billing|usage limit|spend limit/i.test(said))
-  ) {
-    return fail('quota', `has no budget left: ${ended}`, 'Add credit or raise the limit; the work waits.');
-  }
   if (error.status < 400) {
     const to = quote(error.headers?.get('location') ?? 'another address');
     return fail('no-model', `redirects to ${to}, which is not followed.`, 'Set `baseUrl` to it, if you trust it.');
   }
-  switch (CLOSED_ACCOUNT.test(said) ? 403 : error.status) {
-    case 401:
-    case 403:
-      return fail(
-        'auth',
-        `refused the key: ${ended}`,
-        'nocturne doctor says where the key comes from; nocturne setup keeps another.',
-      );
-    case 404:
-      return fail('no-model', `is not known there: ${ended}`, 'Check the model id and ANTHROPIC_BASE_URL.');
-    case 413:
-      return fail('oversize', `does not take requests of this length: ${said}`);
-    case 429:
-    case 529:
-      return fail('overloaded', `is busy: ${said}${wordsOf(pauseMs)}`);
-    case 408:
-    case 409:
-      return fail('server-error', `cannot answer now: ${said}`);
-    default:
-      if (error.status >= 500) return fail('server-error', `cannot answer now: ${said}${wordsOf(pauseMs)}`);
-      if (TOO_LONG.test(said)) return fail('oversize', `does not take requests of this length: ${said}`);
-      return fail('bad-reply', `did not take the request: ${said}`);
-  }
+  const said = `${error.status} ${error.apiMessage ?? error.message}`;
+  const code = refusedBy({ status: error.status, type: error.type, said });
+  const [what, remedy] = REFUSALS[code];
+  return fail(code, `${what}: ${remedy ? said.replace(/\.?$/, '.') : said + wordsOf(pauseMs)}`, remedy);
+}
+
+/** What each refusal means, and what a person can do about it. */
+const REFUSALS = {
+  quota: ['has no budget left', 'Add credit or raise the limit; the work waits.'],
+  auth: ['refused the key', 'nocturne doctor says where the key comes from; nocturne setup keeps another.'],
+  'no-model': ['is not known there', 'Check the model id and ANTHROPIC_BASE_URL.'],
+  oversize: ['does not take requests of this length', undefined],
+  overloaded: ['is busy', undefined],
+  'server-error': ['cannot answer now', undefined],
+  'bad-reply': ['did not take the request', undefined],
+} satisfies Partial<Record<ErrorCode, [what: string, remedy: string | undefined]>>;
+
+const REFUSED_WITH: Record<number, keyof typeof REFUSALS> = {
+  ...{ 401: 'auth', 402: 'quota', 403: 'auth', 404: 'no-model', 408: 'server-error', 409: 'server-error' },
+  ...{ 413: 'oversize', 429: 'overloaded', 529: 'overloaded' },
+};
+
+/** Anthropic answers an empty balance and a reached spend limit with 400, and so what is said of a closed account. */
+function refusedBy({ status, type, said }: { status: number; type: unknown; said: string }): keyof typeof REFUSALS {
+  if (type === 'billing_error' || (status < 500 && /credit balance|billing|usage limit|spend limit/i.test(said)))
+    return 'quota';
+  if (CLOSED_ACCOUNT.test(said)) return 'auth';
+  const known = REFUSED_WITH[status] ?? (status >= 500 ? 'server-error' : undefined);
+  return known ?? (TOO_LONG.test(said) ? 'oversize' : 'bad-reply');
 }
 
 /**

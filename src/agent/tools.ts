@@ -1,4 +1,5 @@
-// The extractor's tools: `record_entries`, which keeps what code has checked, and the read-only `memory`; what each is sent.
+// The extractor's tools: `record_entries`, which keeps what code has checked, and the read-only `memory`; what each is sent; and
+// one run of an agent whose tools are answered here, its spend counted by who asks.
 // Promises: an entry that is kept rests on words that stand in the redacted transcript, said by whom it says; each
 // entry stands or falls by itself; a refusal says what to mend. A tool never throws through `routeTools` and never writes.
 // Nothing of what was sent is trusted to be small, flat or plain: near misses that models make are read as meant, all else
@@ -6,6 +7,7 @@
 
 import { z } from 'zod';
 import { describeError, isAppError } from '../base/errors.ts';
+import { renderPrompt } from '../base/prompt.ts';
 import { parsedOr } from '../base/text/json.ts';
 import type { CheckOptions, FoundEntry, ProposedEntry } from '../rules/candidate.ts';
 import { checkEntry } from '../rules/entry-rules.ts';
@@ -13,7 +15,8 @@ import { FOUND } from '../rules/lessons.ts';
 import { distinctValues } from '../rules/literals.ts';
 import { findQuote } from '../rules/quotes.ts';
 import { contentWords, countSharedWords, isOpposite, similarity } from '../rules/words.ts';
-import type { ToolDefinition, ToolReply } from './agent-types.ts';
+import type { AgentEnding, AgentPorts, AgentRequest, RunAgent, ToolDefinition, ToolReply } from './agent-types.ts';
+import { programOf } from './programs/programs.ts';
 
 export interface Tool {
   definition: ToolDefinition;
@@ -148,6 +151,46 @@ export function memoryViewTool(view: (path: string, range?: [number, number]) =>
       return { text: await view(read.data.path, read.data.view_range ?? undefined), isError: false };
     },
   };
+}
+
+/** Contract as in `AgentPorts`. `continued`: the model of a request that is another program's. */
+export interface Spend extends Pick<AgentPorts, 'settle'> {
+  reserve(
+    tokens: number,
+    outputTokens: number,
+    how: { continued?: string; paid?: Parameters<AgentPorts['reserve']>[2] },
+  ): Promise<number>;
+}
+
+export interface AgentDeps {
+  agent: Pick<AgentRequest, 'model' | 'access' | 'maxTurns' | 'maxOutputTokens' | 'requestMs'>;
+  runAgent: RunAgent;
+  spend: Spend;
+  signal?: AbortSignal;
+}
+
+/** Resolves with how the run ended; what its tools were told is the tools' to answer. */
+export async function runWithTools(
+  ask: Pick<AgentRequest, 'memory' | 'system' | 'input' | 'continues'>,
+  tools: Tool[],
+  { agent, runAgent, spend, signal }: AgentDeps,
+): Promise<AgentEnding> {
+  const continued = ask.continues && String(ask.continues.model);
+  const system = programOf(agent.model) ? `${ask.system}\n${await programWords(tools)}` : ask.system;
+  return runAgent(
+    { ...agent, ...ask, system, tools: tools.map((tool) => tool.definition) },
+    {
+      callTool: routeTools(tools),
+      reserve: (tokens, outputTokens, paid) => spend.reserve(tokens, outputTokens, { continued, paid }),
+      settle: (reservation, usage) => spend.settle(reservation, usage),
+    },
+    signal,
+  );
+}
+
+/** A program is given no tools: what would be passed to one is its answer. */
+async function programWords([tool]: Tool[]): Promise<string> {
+  return (await renderPrompt('program', { tool: tool?.definition.name ?? '' })).text;
 }
 
 /** Calls the tool of that name. Contract: never throws; what fails is a reply that the model can read. */

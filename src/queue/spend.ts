@@ -4,7 +4,7 @@
 // Every request is a row of `call`; a row of `day` is the sum of those of its day, and decides alone.
 
 import { NO_USAGE } from '../agent/agent-types.ts';
-import type { Spend } from '../agent/run-with-tools.ts';
+import type { Spend } from '../agent/tools.ts';
 import { boundMicroUsd, costMicroUsd, type Price, priceOf, type Settled, type Usage } from '../base/config/prices.ts';
 import { AppError } from '../base/errors.ts';
 import { type Clock, type Day, dayOf, nextDayAt } from '../base/time.ts';

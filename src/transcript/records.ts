@@ -10,8 +10,7 @@ import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { AppError, isAppError } from '../base/errors.ts';
 import { readSlice, scanChunks } from '../base/files/file-pieces.ts';
 import { isObject, type JsonObject, parseJson } from '../base/text/json.ts';
-import type { OnUnreadable } from './formats/format.ts';
-import type { Message } from './messages.ts';
+import type { Message, OnUnreadable } from './messages.ts';
 
 type Writing = 'plain' | 'gzip' | 'zstd' | 'utf-16le' | 'utf-16be';
 

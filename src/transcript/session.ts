@@ -17,11 +17,20 @@ import { messagesFormat, openai } from './formats/chat-arrays.ts';
 import { claudeCode } from './formats/claude-code.ts';
 import { codex } from './formats/codex.ts';
 import { copilot } from './formats/copilot.ts';
-import type { Format, OnUnreadable, Reading, Source } from './formats/format.ts';
 import { gemini } from './formats/gemini.ts';
 import { opencode } from './formats/opencode.ts';
 import { pi } from './formats/pi.ts';
-import type { FormatName, Message, Part, ReadPoint, Session } from './messages.ts';
+import type {
+  Format,
+  FormatName,
+  Message,
+  OnUnreadable,
+  Part,
+  Reading,
+  ReadPoint,
+  Session,
+  Source,
+} from './messages.ts';
 import { MAX_LINE_BYTES, objectsIn, readHead, readObjects, readTail, scanDecoded } from './records.ts';
 
 export type { ReadPoint, Session } from './messages.ts';

@@ -11,6 +11,7 @@ import {
   attempt,
   isAbsence,
   makeDirectory,
+  makeWhole,
   moveFile,
   removeFile,
   statNow,
@@ -71,17 +72,9 @@ export function listNames(dir: string): string[] {
 /** Whether a file in this directory can have a second name. */
 export function canLink(dir: string): boolean {
   const name = join(dir, `${randomUUID()}.tmp`);
-  try {
-    writeSynced(name, '');
-    fs.linkSync(name, `${name}2`);
-    return true;
-  } catch (error) {
-    if (['EPERM', 'ENOTSUP', 'ENOSYS'].includes((error as NodeJS.ErrnoException).code ?? '')) return false;
-    throw storageError('link', name, error);
-  } finally {
-    removeFile(name);
-    removeFile(`${name}2`);
-  }
+  const isMade = makeWhole(name, Buffer.alloc(0));
+  removeFile(name);
+  return isMade;
 }
 
 /** The nocturne home, as `NOCTURNE_HOME` gives it: in settings files and schedulers no shell expands `~/`. */

@@ -32,36 +32,31 @@ export function readTextNow(path: string): string | null {
 /** Of a file of the memory so much is read: nobody keeps more on purpose, and whoever does is told. */
 export const MOST_MEMORY_BYTES = 16 * 1024 * 1024;
 
-/** The bytes of a file of the memory, of one that is too large its beginning up to a line end; null where there is none. */
+/** The same of a file of the memory: of one that is too large its beginning up to a line end. */
 export function readMemoryBytesNow(path: string): Buffer | null {
-  const read = (file: number) => {
-    const stat = fs.fstatSync(file);
-    if (!stat.isFile()) refuseSpecial();
-    if (stat.size <= MOST_MEMORY_BYTES) return fs.readFileSync(file);
-    const bytes = Buffer.alloc(MOST_MEMORY_BYTES);
-    const begun = bytes.subarray(0, fs.readSync(file, bytes, 0, MOST_MEMORY_BYTES, 0));
-    return begun.subarray(0, begun.lastIndexOf(0x0a) + 1);
-  };
-  return absentAsNull(path, () => withFile(path, WITHOUT_WAITING, read));
+  return readBytesNow(path, MOST_MEMORY_BYTES);
 }
 
 export function readMemoryNow(path: string): string | null {
   return readMemoryBytesNow(path)?.toString('utf8') ?? null;
 }
 
-/** The bytes of a file, at once, or null where there is none. */
-export function readBytesNow(path: string): Buffer | null {
-  const read = (file: number) => (fs.fstatSync(file).isFile() ? fs.readFileSync(file) : refuseSpecial());
+/** The bytes of a file, at once, or null where there is none; of one with more than `most` its beginning up to a line end. */
+export function readBytesNow(path: string, most = Infinity): Buffer | null {
+  const read = (file: number) => {
+    const stat = fs.fstatSync(file);
+    if (!stat.isFile()) throw new Error('it is not a regular file');
+    if (stat.size <= most) return fs.readFileSync(file);
+    const begun = Buffer.alloc(most);
+    fs.readSync(file, begun, 0, most, 0);
+    return begun.subarray(0, begun.lastIndexOf(0x0a) + 1);
+  };
   return absentAsNull(path, () => withFile(path, WITHOUT_WAITING, read));
 }
 
 // A pipe that nobody writes to is waited for, a device may have no end, and a repository may hold a link to either: only
 // what was opened tells which it is.
 const WITHOUT_WAITING = fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0);
-
-function refuseSpecial(): never {
-  throw new Error('it is not a regular file');
-}
 
 /** So many of the last bytes of a file, or all of it; null where it is not there. */
 export function readEndNow(path: string, bytes: number): string | null {

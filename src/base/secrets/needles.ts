@@ -1,13 +1,9 @@
 // Finds many words in a text at once: what follows one is only looked at where it stands.
 // Promises: one pass, whatever the number of words; case is ignored; made where a text is first read, not at each start.
 
+/** By their first three letters, the words that begin with them, each with what is to be done there. */
+type Made<Item> = ({ word: string; item: Item }[] | undefined)[];
 export type Needles<Item> = () => Made<Item>;
-
-interface Made<Item> {
-  /** Which buckets hold any: of most places of a text nothing else is looked at. */
-  holds: Uint8Array;
-  buckets: Map<number, { word: string; item: Item }[]>;
-}
 
 const bucketOf = (first: number, second: number, third: number) =>
   ((first & 31) << 10) | ((second & 31) << 5) | (third & 31);
@@ -23,7 +19,7 @@ export function needlesOf<Item>(rows: () => Rows<Item>): Needles<Item> {
 }
 
 function make<Item>(rows: Rows<Item>): Made<Item> {
-  const needles: Made<Item> = { holds: new Uint8Array(1 << 15), buckets: new Map() };
+  const needles: Made<Item> = Array.from({ length: 1 << 15 }, () => undefined);
   for (const [word, item] of rows) {
     // Behind a short word stands anything.
     const codesAt = (at: number) =>
@@ -31,8 +27,7 @@ function make<Item>(rows: Rows<Item>): Made<Item> {
     for (const second of codesAt(1)) {
       for (const third of codesAt(2)) {
         const at = bucketOf(word.charCodeAt(0), second, third);
-        needles.holds[at] = 1;
-        needles.buckets.set(at, [...(needles.buckets.get(at) ?? []), { word, item }]);
+        needles[at] = [...(needles[at] ?? []), { word, item }];
       }
     }
   }
@@ -41,11 +36,11 @@ function make<Item>(rows: Rows<Item>): Made<Item> {
 
 /** Calls `visit` where one of the words stands in `lower`, from the left to the right. */
 export function scan<Item>(needles: Needles<Item>, lower: string, visit: (item: Item, at: number) => void): void {
-  const { holds, buckets } = needles();
+  const made = needles();
   let bucket = bucketOf(0, lower.charCodeAt(0), lower.charCodeAt(1));
   for (let at = 0; at < lower.length - 1; at++) {
     bucket = ((bucket << 5) & 32767) | (lower.charCodeAt(at + 2) & 31);
-    if (holds[bucket] === 0) continue;
-    for (const { word, item } of buckets.get(bucket) ?? []) if (lower.startsWith(word, at)) visit(item, at);
+    const near = made[bucket];
+    if (near !== undefined) for (const { word, item } of near) if (lower.startsWith(word, at)) visit(item, at);
   }
 }

@@ -9,9 +9,8 @@
 // the id of the prompt: only the first text of a prompt can be human, what follows under the same id was put in.
 
 import { isObject, type JsonObject, objectAt, objectsOf, textOf } from '../../base/text/json.ts';
-import type { Message } from '../messages.ts';
+import type { Format, Message } from '../messages.ts';
 import { readObjects } from '../records.ts';
-import type { Format } from './format.ts';
 import { CLAUDES_DIALOGS } from './human-text.ts';
 import { blockOfUrl, blocksOf, callBlock, MessageBuilder, resultBlock, type Utterance } from './message-builder.ts';
 

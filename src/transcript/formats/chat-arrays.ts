@@ -6,8 +6,7 @@
 // calls that OpenAI answers itself (web search, code interpreter), say nothing.
 
 import { isObject, type JsonObject, objectAt, objectsOf, parseObject, textOf } from '../../base/text/json.ts';
-import type { Message } from '../messages.ts';
-import type { Format } from './format.ts';
+import type { Format, Message } from '../messages.ts';
 import { CLAUDES_DIALOGS } from './human-text.ts';
 import {
   blockOfUrl,

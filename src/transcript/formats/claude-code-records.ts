@@ -5,8 +5,7 @@
 // all where it takes all back.
 
 import { isObject, type JsonObject, textOf } from '../../base/text/json.ts';
-import type { Message, Part } from '../messages.ts';
-import type { Said } from './format.ts';
+import type { Message, Part, Said } from '../messages.ts';
 import { humanParts } from './human-text.ts';
 import { blocksOf, instantOf, partsOf, toMessage } from './message-builder.ts';
 

@@ -7,7 +7,16 @@
 
 import { basename, extname } from 'node:path';
 import { isObject, type JsonObject, objectAt, textOf } from '../../base/text/json.ts';
-import type { Call, Message, Part, Speaker } from '../messages.ts';
+import {
+  type Call,
+  type Format,
+  type Message,
+  namesOf,
+  type OnUnreadable,
+  type Part,
+  type Said,
+  type Speaker,
+} from '../messages.ts';
 import { messagesOf, type RecordReader, readObjects, readRecords } from '../records.ts';
 import {
   idIn,
@@ -23,7 +32,6 @@ import {
   uuidOf,
   wasSuggested,
 } from './claude-code-records.ts';
-import { type Format, namesOf, type OnUnreadable, type Said } from './format.ts';
 import { approval, commandLine, feedbackBehindPlan, humanParts, isJsonText, saidToCalls } from './human-text.ts';
 import { blocksOf, chainId, isResultBlock, partsOf, SeenKeys } from './message-builder.ts';
 

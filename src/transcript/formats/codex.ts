@@ -6,7 +6,7 @@
 
 import { basename, extname } from 'node:path';
 import { isObject, type JsonObject, objectAt, textOf } from '../../base/text/json.ts';
-import type { Call, Message, Part, Speaker } from '../messages.ts';
+import { type Call, type Format, type Message, namesOf, type Part, type Speaker } from '../messages.ts';
 import { messagesOf, type RecordReader, readObjects, readRecords, scanDecoded } from '../records.ts';
 import {
   callOf,
@@ -21,7 +21,6 @@ import {
   typedParts,
   withoutInjected,
 } from './codex-items.ts';
-import { type Format, namesOf } from './format.ts';
 import { type Asked, answersOf, askedIn, shellCommand } from './human-text.ts';
 import { chainId, instantOf, MessageBuilder, textParts } from './message-builder.ts';
 

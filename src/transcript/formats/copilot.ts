@@ -5,9 +5,8 @@
 
 import { basename, dirname, extname } from 'node:path';
 import { isObject, type JsonObject, objectAt, objectsOf, textOf } from '../../base/text/json.ts';
-import type { Message, Part, Speaker } from '../messages.ts';
+import type { Format, Message, Part, Speaker } from '../messages.ts';
 import { messagesOf, type RecordReader, readObjects, readRecords } from '../records.ts';
-import type { Format } from './format.ts';
 import { choiceOf, humanParts } from './human-text.ts';
 import { attachmentPart, instantOf, MessageBuilder, textParts } from './message-builder.ts';
 

@@ -4,8 +4,7 @@
 // words; what is chosen is marked, because a model worded it. What is typed follows the question or call that it answers.
 
 import { isObject, type JsonObject, objectAt, objectsOf, parseJson, textOf } from '../../base/text/json.ts';
-import type { Call, Part, Result } from '../messages.ts';
-import type { Said as SaidMessage } from './format.ts';
+import type { Call, Part, Result, Said as SaidMessage } from '../messages.ts';
 
 /** Elements in which a program writes with the role of the user. */
 const MACHINE_ELEMENT = new RegExp(

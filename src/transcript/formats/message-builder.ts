@@ -8,8 +8,7 @@
 import { hash } from 'node:crypto';
 import { isObject, type JsonObject, objectAt, parseObject, textOf } from '../../base/text/json.ts';
 import { isInstant, toInstant } from '../../base/time.ts';
-import type { Call, Message, Part, Speaker } from '../messages.ts';
-import type { Said } from './format.ts';
+import type { Call, Message, Part, Said, Speaker } from '../messages.ts';
 import { commandLine, humanParts, saidToCalls } from './human-text.ts';
 
 /** The blocks of a message's content: a string is one text block. `null` where it is no content at all. */

@@ -3,7 +3,7 @@
 // reminders) and its compaction summaries are the harness's. What was reverted is marked as abandoned.
 
 import { isObject, type JsonObject, objectAt, objectsOf, textOf } from '../../base/text/json.ts';
-import { type Format, namesOf } from './format.ts';
+import { type Format, namesOf } from '../messages.ts';
 import { OPENCODES_DIALOGS } from './human-text.ts';
 import { blockOfUrl, callBlock, MessageBuilder, type Utterance } from './message-builder.ts';
 

@@ -5,8 +5,8 @@
 
 import { isObject, type JsonObject, objectAt, textOf } from '../../base/text/json.ts';
 import { toInstant } from '../../base/time.ts';
+import type { Format } from '../messages.ts';
 import { readObjects } from '../records.ts';
-import type { Format } from './format.ts';
 import { blocksOf, callBlock, MessageBuilder, type Utterance } from './message-builder.ts';
 
 /** Only these are worth saving from a damaged line. */
