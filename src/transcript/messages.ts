@@ -154,11 +154,6 @@ export interface Reading {
   messagesFrom?(byte: number, onUnreadable: OnUnreadable): Promise<AsyncIterable<Message> | null>;
 }
 
-/** The id of a session; where it is a subagent's, with that of the session it works for. */
-export function namesOf(own: string, parent: string | undefined): Pick<Reading, 'id' | 'subagent'> {
-  return parent === undefined ? { id: own } : { id: `${parent}/${own}`, subagent: { session: parent, agent: own } };
-}
-
 /** A message before its place is known. */
 export type Said = Pick<Message, 'id' | 'speaker' | 'parts'> &
   Partial<Pick<Message, 'beginsTurn' | 'follows' | 'byte'>>;

@@ -20,17 +20,7 @@ import { copilot } from './formats/copilot.ts';
 import { gemini } from './formats/gemini.ts';
 import { opencode } from './formats/opencode.ts';
 import { pi } from './formats/pi.ts';
-import type {
-  Format,
-  FormatName,
-  Message,
-  OnUnreadable,
-  Part,
-  Reading,
-  ReadPoint,
-  Session,
-  Source,
-} from './messages.ts';
+import type { Format, FormatName, Message, OnUnreadable, Part, Reading, ReadPoint, Session } from './messages.ts';
 import { MAX_LINE_BYTES, objectsIn, readHead, readObjects, readTail, scanDecoded } from './records.ts';
 
 export type { ReadPoint, Session } from './messages.ts';
@@ -131,13 +121,10 @@ async function openReading(path: string): Promise<{
     const head = await readHead(path, headBytes);
     const text = head.toString('utf8').replace(/^\ufeff?\s*/, '');
     const isAll = head.length < headBytes || at === HEAD_BYTES.length - 1;
-    const source: Source = {
-      path,
-      records: [...objectsIn(text, '{"')],
-      document: async () => (mayBeDocument(text, isAll) ? document() : undefined),
-    };
+    const records = [...objectsIn(text, '{"')];
+    const documentIn = async () => (mayBeDocument(text, isAll) ? document() : undefined);
     for (const { name, open } of FORMATS) {
-      const reading = await open(source);
+      const reading = await open({ path, records, document: documentIn });
       if (reading) return { format: name, reading };
     }
     if (head.length < headBytes) break;

@@ -7,16 +7,7 @@
 
 import { basename, extname } from 'node:path';
 import { isObject, type JsonObject, objectAt, textOf } from '../../base/text/json.ts';
-import {
-  type Call,
-  type Format,
-  type Message,
-  namesOf,
-  type OnUnreadable,
-  type Part,
-  type Said,
-  type Speaker,
-} from '../messages.ts';
+import type { Call, Format, Message, OnUnreadable, Part, Said, Speaker } from '../messages.ts';
 import { messagesOf, type RecordReader, readObjects, readRecords } from '../records.ts';
 import {
   idIn,
@@ -33,7 +24,7 @@ import {
   wasSuggested,
 } from './claude-code-records.ts';
 import { approval, commandLine, feedbackBehindPlan, humanParts, isJsonText, saidToCalls } from './human-text.ts';
-import { blocksOf, chainId, isResultBlock, partsOf, SeenKeys } from './message-builder.ts';
+import { blocksOf, chainId, isResultBlock, namesOf, partsOf, SeenKeys } from './message-builder.ts';
 
 /** Every record of the conversation begins so; only these are worth saving from a damaged line. */
 const RECORD_START = '{"parentUuid":';

@@ -6,7 +6,7 @@
 
 import { basename, extname } from 'node:path';
 import { isObject, type JsonObject, objectAt, textOf } from '../../base/text/json.ts';
-import { type Call, type Format, type Message, namesOf, type Part, type Speaker } from '../messages.ts';
+import type { Call, Format, Message, Part, Speaker } from '../messages.ts';
 import { messagesOf, type RecordReader, readObjects, readRecords, scanDecoded } from '../records.ts';
 import {
   callOf,
@@ -22,7 +22,7 @@ import {
   withoutInjected,
 } from './codex-items.ts';
 import { type Asked, answersOf, askedIn, shellCommand } from './human-text.ts';
-import { chainId, instantOf, MessageBuilder, textParts } from './message-builder.ts';
+import { chainId, instantOf, MessageBuilder, namesOf, textParts } from './message-builder.ts';
 
 const RECORD_START = '{"timestamp":';
 

@@ -10,10 +10,18 @@ import { basename, dirname, extname, join, posix, win32 } from 'node:path';
 import { attempt } from '../../base/errors.ts';
 import { readTextNow } from '../../base/files/files.ts';
 import { isObject, type JsonObject, objectAt, objectsOf, textOf } from '../../base/text/json.ts';
-import { type Format, type Message, namesOf, type Part } from '../messages.ts';
+import type { Format, Message, Part } from '../messages.ts';
 import { readObjects } from '../records.ts';
 import { answersOf, askedIn, humanParts, shellCommand } from './human-text.ts';
-import { attachmentPart, chainId, instantOf, MessageBuilder, type Place, textParts } from './message-builder.ts';
+import {
+  attachmentPart,
+  chainId,
+  instantOf,
+  MessageBuilder,
+  namesOf,
+  type Place,
+  textParts,
+} from './message-builder.ts';
 
 const RECORD_START = '{"id":';
 

@@ -8,7 +8,7 @@
 import { hash } from 'node:crypto';
 import { isObject, type JsonObject, objectAt, parseObject, textOf } from '../../base/text/json.ts';
 import { isInstant, toInstant } from '../../base/time.ts';
-import type { Call, Message, Part, Said, Speaker } from '../messages.ts';
+import type { Call, Message, Part, Reading, Said, Speaker } from '../messages.ts';
 import { commandLine, humanParts, saidToCalls } from './human-text.ts';
 
 /** The blocks of a message's content: a string is one text block. `null` where it is no content at all. */
@@ -112,6 +112,11 @@ function soundsFailed(text: string): boolean {
   const { exit_code: exitCode = 0 } = isObject(reply.metadata) ? reply.metadata : reply;
   const hasError = reply.error !== undefined && reply.error !== null && reply.error !== false && reply.error !== '';
   return hasError || reply.is_error === true || reply.success === false || (exitCode !== 0 && exitCode !== null);
+}
+
+/** The id of a session; where it is a subagent's, with that of the session it works for. */
+export function namesOf(own: string, parent: string | undefined): Pick<Reading, 'id' | 'subagent'> {
+  return parent === undefined ? { id: own } : { id: `${parent}/${own}`, subagent: { session: parent, agent: own } };
 }
 
 /** Where and when something is said. */

@@ -3,9 +3,9 @@
 // reminders) and its compaction summaries are the harness's. What was reverted is marked as abandoned.
 
 import { isObject, type JsonObject, objectAt, objectsOf, textOf } from '../../base/text/json.ts';
-import { type Format, namesOf } from '../messages.ts';
+import type { Format } from '../messages.ts';
 import { OPENCODES_DIALOGS } from './human-text.ts';
-import { blockOfUrl, callBlock, MessageBuilder, type Utterance } from './message-builder.ts';
+import { blockOfUrl, callBlock, MessageBuilder, namesOf, type Utterance } from './message-builder.ts';
 
 interface Entry {
   info: JsonObject;
