@@ -14,7 +14,7 @@ import { EXIT, note, print } from '../terminal/output.ts';
 import { fromHome, shellPath } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { memoriesHere, placeOf, sameHere } from '../worker/whose-memory.ts';
-import { printDone, requirePerson, withApp } from './cli-options.ts';
+import { printDone, requirePerson } from './cli-options.ts';
 import type { CommandSpec } from './spec.ts';
 
 interface AdoptOptions {
@@ -34,42 +34,41 @@ const adopt: CommandSpec<AdoptOptions, [string | undefined]> = {
   json: '{ outcome, added, changed, differing, skipped, job }; with --apart { outcome }',
   more: 'What this checkout remembers itself comes in, too. Files stay where they are: sessions here are told of that memory and learned into it.',
   examples: ['adopt', 'adopt --apart'],
-  run: (call) =>
-    withApp(call, async (app) => {
-      const { config, db, machine, memories } = app;
-      requirePerson(config, 'adopt');
-      if (!isByProject(config))
-        throw new AppError('bad-input', 'The memory here is named by a setting, whatever the project.', {
-          remedy: `It is ${app.memoryDirOf()}; nocturne import takes files of another in.`,
-        });
-      const place = canonicalPath(app.memoryDirOf());
-      const { options } = call;
-      if (options.apart) {
-        await keepApart(db, { machine, place });
-        return print(options.json ? { outcome: 'apart' } : 'This is a project of its own; it is not asked again.');
-      }
-      const here = await app.findMemory();
-      const chosen = await chosenOf(app, { given: call.args[0], here });
-      const isOwn = here !== null && (here.dir === place || (await leadingTo(app, here)) === 1);
-      const deps = { memories, memory: chosen.memory, place, own: isOwn ? here : null };
-      if (!options.yes && !(await isMeant(app, chosen, await previewAdoption(deps)))) {
-        if (options.json) print({ outcome: 'unconfirmed', job: null });
-        process.exitCode = EXIT.usage;
-        return;
-      }
-      const report = await adoptMemory(deps);
-      const came = report.added.length + report.changed.length;
-      const more = came > 0 ? `; ${sayCount(came, 'file')} of this checkout came in` : '';
-      const done = `Sessions here use the memory of ${chosen.memory.name} from now on${more}.`;
-      const isBusy = report.outcome === 'busy';
-      const lines = [isBusy ? 'busy; a dream works on that memory. Try again when it is done.' : done];
-      const { root, memory } = chosen;
-      if (!isBusy && root !== null && !isDirectory(root) && memory.dir !== null && !isDirectory(place)) {
-        const [from, to] = [memory.dir, dirname(place)].map((path) => shellPath(path, config));
-        lines.push(`Its files stay in ${from}. To take them along: mkdir -p ${to} && mv ${from} ${to}`);
-      }
-      await printDone(app, options, { report, lines });
-    }),
+  async inApp(app, call) {
+    const { config, db, machine, memories } = app;
+    requirePerson(config, 'adopt');
+    if (!isByProject(config))
+      throw new AppError('bad-input', 'The memory here is named by a setting, whatever the project.', {
+        remedy: `It is ${app.memoryDirOf()}; nocturne import takes files of another in.`,
+      });
+    const place = canonicalPath(app.memoryDirOf());
+    const { options } = call;
+    if (options.apart) {
+      await keepApart(db, { machine, place });
+      return print(options.json ? { outcome: 'apart' } : 'This is a project of its own; it is not asked again.');
+    }
+    const here = await app.findMemory();
+    const chosen = await chosenOf(app, { given: call.args[0], here });
+    const isOwn = here !== null && (here.dir === place || (await leadingTo(app, here)) === 1);
+    const deps = { memories, memory: chosen.memory, place, own: isOwn ? here : null };
+    if (!options.yes && !(await isMeant(app, chosen, await previewAdoption(deps)))) {
+      if (options.json) print({ outcome: 'unconfirmed', job: null });
+      process.exitCode = EXIT.usage;
+      return;
+    }
+    const report = await adoptMemory(deps);
+    const came = report.added.length + report.changed.length;
+    const more = came > 0 ? `; ${sayCount(came, 'file')} of this checkout came in` : '';
+    const done = `Sessions here use the memory of ${chosen.memory.name} from now on${more}.`;
+    const isBusy = report.outcome === 'busy';
+    const lines = [isBusy ? 'busy; a dream works on that memory. Try again when it is done.' : done];
+    const { root, memory } = chosen;
+    if (!isBusy && root !== null && !isDirectory(root) && memory.dir !== null && !isDirectory(place)) {
+      const [from, to] = [memory.dir, dirname(place)].map((path) => shellPath(path, config));
+      lines.push(`Its files stay in ${from}. To take them along: mkdir -p ${to} && mv ${from} ${to}`);
+    }
+    await printDone(app, options, { report, lines });
+  },
 };
 
 /** How many directories lead to a memory that has none. */

@@ -22,7 +22,7 @@ import { EXIT, note, print } from '../terminal/output.ts';
 import { plainly } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { placeOf } from '../worker/whose-memory.ts';
-import { type CommonOptions, configFor, MEMORY, requirePerson, withApp, withMemory } from './cli-options.ts';
+import { type CommonOptions, configFor, MEMORY, memoryHere, requirePerson, withApp } from './cli-options.ts';
 import type { CommandSpec } from './spec.ts';
 
 interface CheckOptions extends CommonOptions {
@@ -56,7 +56,8 @@ model is asked today until nocturne retry --failed. Exit code: 0 fine or fixed, 
     const { home, clock } = config;
     const from = damage === null ? null : restoreNewest(home, clock.now());
     const findings: ReportedFinding[] = damage === null ? [] : [{ ...damage, isFixed: true }];
-    await withMemory(call, async (app, memory) => {
+    await withApp(call, async (app) => {
+      const memory = await memoryHere(app);
       const isAfterDump = app.db.engine === 'postgres' && isRestoring;
       const restored =
         from || isAfterDump
@@ -171,15 +172,14 @@ const redact: CommandSpec<RedactOptions, [string | undefined]> = {
   json: '{ job, files, versions, rows, home, sessions, lines, beside, remaining, remedies }',
   more: `In all memories of this home, or in the one that is named. Transcripts, version control and backups of your own are not touched.`,
   examples: ['redact --match "correct horse" --dry-run'],
-  run: (call) =>
-    withApp(call, async (app) => {
-      const { options } = call;
-      if (!options.dryRun) requirePerson(app.config, 'redact');
-      const report = await redactNow(app, call.args[0], options);
-      if (options.json) print(report);
-      else tellRedacted(report, options);
-      if (report.remaining.length > 0 && !options.dryRun) process.exitCode = EXIT.failed;
-    }),
+  async inApp(app, call) {
+    const { options } = call;
+    if (!options.dryRun) requirePerson(app.config, 'redact');
+    const report = await redactNow(app, call.args[0], options);
+    if (options.json) print(report);
+    else tellRedacted(report, options);
+    if (report.remaining.length > 0 && !options.dryRun) process.exitCode = EXIT.failed;
+  },
 };
 
 async function redactNow(app: App, version: string | undefined, options: RedactOptions): Promise<RedactReport> {

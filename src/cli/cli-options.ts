@@ -88,31 +88,19 @@ export async function withApp<T>({ options, parts }: CalledWith, work: (app: App
 }
 
 /**
- * The same for a command that only looks; null where nothing is kept there yet, and nothing is made. What others wrote into a
+ * The memory here, for a command that only looks; null where nothing is kept there yet, and nothing is made. What others wrote into a
  * directory is taken in.
  */
-export function withMemory<T>(call: CalledWith, work: (app: App, memory: MemoryRow | null) => Promise<T>): Promise<T> {
-  return withApp(call, async (app) => work(app, await memoryToLookAt(app)));
-}
-
-async function memoryToLookAt(app: App): Promise<MemoryRow | null> {
+export async function memoryHere(app: App): Promise<MemoryRow | null> {
   const known = await app.findMemory();
   const dir = app.memoryDirOf();
   return known ?? (app.db.engine === 'sqlite' && listNames(dir).length > 0 ? app.memoryFor({ isLook: true }) : null);
 }
 
-/** Of this memory, or with `--all` of all that are known here. */
-export function withMemories<T>(
-  call: CalledWith & { options: { all?: boolean } },
-  work: (app: App, memories: MemoryRow[]) => Promise<T>,
-): Promise<T> {
-  return withApp(call, async (app) => {
-    const known = call.options.all ? await memoriesHere(app) : [await memoryToLookAt(app)];
-    return work(
-      app,
-      known.flatMap((memory) => memory ?? []),
-    );
-  });
+/** The same, or with `--all` all that are known here. */
+export async function memoriesFor(app: App, { all }: { all?: boolean }): Promise<MemoryRow[]> {
+  const known = all ? await memoriesHere(app) : [await memoryHere(app)];
+  return known.flatMap((memory) => memory ?? []);
 }
 
 /** The app with a memory store in the place of the memory here. */

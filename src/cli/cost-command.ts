@@ -10,7 +10,7 @@ import { print, style, wrap } from '../terminal/output.ts';
 import { plainly, sayTokens, sayUsd, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { placeOf, whoseMemory } from '../worker/whose-memory.ts';
-import { type CommonOptions, parsed, withApp } from './cli-options.ts';
+import { type CommonOptions, parsed } from './cli-options.ts';
 import type { CommandSpec } from './spec.ts';
 
 const DEAREST = 5;
@@ -30,23 +30,22 @@ const cost: CommandSpec<CommonOptions & { month?: string }> = {
   json: '{ month, today, total, plan, forecast, days: [{ day, usd, tokens, requests, unfinished }], projects: [{ memory, project, … }], kinds: [{ kind, jobs, … }], jobs: [{ job, kind, memory, session, endedAt, … }], models: [{ model, prices, isPriced, … }], unfinished }, each with { usd, tokens, requests }',
   more: `A day's total is what the limits count. What the jobs do not add up to is shown as ${UNFINISHED}: jobs that were stopped or still run, and answers that never came. Models without a price are counted in tokens only.`,
   examples: ['cost', 'cost --month 2026-10'],
-  run: (call) =>
-    withApp(call, async (app) => {
-      const { db, clock, config } = app;
-      const found = await monthCost({ ...config, sql: db, now: clock.now() }, call.options.month);
-      const projects = await projectsOf(app, found);
-      const placeNamed = (memory: string | null) => projects.get(memory ?? '')?.place ?? null;
-      const named = <Row extends { memory: string | null }>(row: Row) => ({ ...row, memory: placeNamed(row.memory) });
-      const inJson = () => ({
-        ...found,
-        projects: found.projects.map((each) => ({
-          ...named(each),
-          project: projects.get(each.memory ?? '')?.name ?? null,
-        })),
-        jobs: found.jobs.map(named),
-      });
-      print(call.options.json ? inJson() : wrap(await describe(app, found, projects), process.stdout.columns || 80));
-    }),
+  async inApp(app, call) {
+    const { db, clock, config } = app;
+    const found = await monthCost({ ...config, sql: db, now: clock.now() }, call.options.month);
+    const projects = await projectsOf(app, found);
+    const placeNamed = (memory: string | null) => projects.get(memory ?? '')?.place ?? null;
+    const named = <Row extends { memory: string | null }>(row: Row) => ({ ...row, memory: placeNamed(row.memory) });
+    const inJson = () => ({
+      ...found,
+      projects: found.projects.map((each) => ({
+        ...named(each),
+        project: projects.get(each.memory ?? '')?.name ?? null,
+      })),
+      jobs: found.jobs.map(named),
+    });
+    print(call.options.json ? inJson() : wrap(await describe(app, found, projects), process.stdout.columns || 80));
+  },
 };
 
 type Projects = Map<string, { place: string; name: string }>;

@@ -17,15 +17,7 @@ import { EXIT, note, print, printRaw, printTable } from '../terminal/output.ts';
 import { sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { placeOf } from '../worker/whose-memory.ts';
-import {
-  type CommonOptions,
-  countUpTo,
-  MEMORY,
-  requirePerson,
-  undoCommand,
-  withApp,
-  withMemory,
-} from './cli-options.ts';
+import { type CommonOptions, countUpTo, MEMORY, memoryHere, requirePerson, undoCommand } from './cli-options.ts';
 import { fileNamed, topicFile, topicNames } from './named-topics.ts';
 import type { Call, CommandSpec } from './spec.ts';
 
@@ -60,33 +52,29 @@ const show: CommandSpec<ShowOptions, [string | undefined]> = {
   json: `{ path, text }, or with --version the version and its text; with --history ${HISTORY_JSON}; with --diff { path, from, to, diff }; with --edit { path }, and nothing is opened; with --pin and --unpin { path, pinned, changed }`,
   more: 'VISUAL or EDITOR names the editor. Without one, or piped, --edit prints the path.',
   examples: ['show working-agreements', 'show MEMORY.md --version memver_01234567', 'show working-agreements --diff'],
-  run(call) {
+  async inApp(app, call) {
     const { history, diff, edit, pin, unpin } = call.options;
-    if (edit) return openInEditor(call);
+    if (edit) return openInEditor(app, call);
     const [topic] = call.args;
-    if (pin || unpin) return setPinned(call, topic ?? call.wrong('name the topic'), !unpin);
-    return withMemory(call, async (app, found) => {
-      const memory = found ?? (await nothingThere(app, call));
-      if (history) return listHistory(app, memory, call);
-      return diff ? showDiff(app, memory, call) : showFile(app, memory, call);
-    });
+    if (pin || unpin) return setPinned(app, call, topic ?? call.wrong('name the topic'), !unpin);
+    const memory = (await memoryHere(app)) ?? nothingThere(app, call);
+    if (history) return listHistory(app, memory, call);
+    return diff ? showDiff(app, memory, call) : showFile(app, memory, call);
   },
 };
 
 /** Whether jobs must leave a topic as it is. */
-function setPinned(call: ShowCall, topic: string, pinned: boolean): Promise<void> {
-  return withApp(call, async (app) => {
-    requirePerson(app.config, 'show --pin');
-    const found = await app.findMemory();
-    const path = await topicFile(app, found, topic);
-    const { job } = await app.pin({ memory: (found as MemoryRow).id, path, pinned });
-    const changed = job !== null;
-    const said = pinned ? `is pinned${changed ? '' : ' already'}` : `${changed ? 'is no longer' : 'was not'} pinned`;
-    print(call.options.json ? { path, pinned, changed } : `${path} ${said}.`);
-  });
+async function setPinned(app: App, call: ShowCall, topic: string, pinned: boolean): Promise<void> {
+  requirePerson(app.config, 'show --pin');
+  const found = await app.findMemory();
+  const path = await topicFile(app, found, topic);
+  const { job } = await app.pin({ memory: (found as MemoryRow).id, path, pinned });
+  const changed = job !== null;
+  const said = pinned ? `is pinned${changed ? '' : ' already'}` : `${changed ? 'is no longer' : 'was not'} pinned`;
+  print(call.options.json ? { path, pinned, changed } : `${path} ${said}.`);
 }
 
-async function nothingThere(app: App, { args: [given = 'MEMORY.md'] }: ShowCall): Promise<never> {
+function nothingThere(app: App, { args: [given = 'MEMORY.md'] }: ShowCall): never {
   throw new AppError('bad-input', `There is no ${given} in ${app.memoryDirOf()}.`, {
     remedy: 'nocturne list shows the topics.',
   });
@@ -220,37 +208,34 @@ export async function restoreFile(
 }
 
 /** Opens a file of the memory, or all of it, in the person's editor. */
-function openInEditor(call: ShowCall): Promise<void> {
-  return withApp(call, async (app) => {
-    const { options, args } = call;
-    const [given] = args;
-    const memory = await app.findMemory();
-    const dir = memory === null ? app.memoryDirOf() : memory.dir;
-    const editor = process.stdout.isTTY && !options.json ? app.config.editor : undefined;
-    if (dir === null) {
-      if (memory === null || given === undefined || !editor) {
-        const what = `The memory ${app.memoryDirOf()} is in the database: it has no files that an editor could change.`;
-        throw new AppError('refused', what, {
-          remedy: 'nocturne show FILE --edit at a terminal, with VISUAL or EDITOR set, edits a copy of one.',
-        });
-      }
-      return editCopy(app, memory, { path: await fileNamed(app, memory, given), editor, options });
+async function openInEditor(app: App, { options, args }: ShowCall): Promise<void> {
+  const [given] = args;
+  const memory = await app.findMemory();
+  const dir = memory === null ? app.memoryDirOf() : memory.dir;
+  const editor = process.stdout.isTTY && !options.json ? app.config.editor : undefined;
+  if (dir === null) {
+    if (memory === null || given === undefined || !editor) {
+      const what = `The memory ${app.memoryDirOf()} is in the database: it has no files that an editor could change.`;
+      throw new AppError('refused', what, {
+        remedy: 'nocturne show FILE --edit at a terminal, with VISUAL or EDITOR set, edits a copy of one.',
+      });
     }
-    if (given === undefined && !isDirectory(dir)) {
-      throw new AppError('bad-input', `There is no ${dir} yet.`, { remedy: 'nocturne remember starts it.' });
-    }
-    const own = memory ?? (await app.memoryFor());
-    const named = given === undefined ? undefined : await fileNamed(app, own, given);
-    const isThere = named !== undefined && (await app.files(own).read({ path: named })) !== null;
-    const path = given === undefined || isThere ? named : await topicFile(app, own, given);
-    const place = path === undefined ? dir : join(dir, path);
-    if (options.json) return print({ path: place });
-    if (!editor) return print(place);
-    if (path === undefined) return endAs(openEditor(editor, place));
-    const { isFine, jobs } = await app.editInPlace({ memory: own.id, path, open: () => openEditor(editor, place) });
-    await noteSaved(app, { jobs, options, nothing: 'Nothing was saved yet; what you save later is kept too.' });
-    endAs(isFine);
-  });
+    return editCopy(app, memory, { path: await fileNamed(app, memory, given), editor, options });
+  }
+  if (given === undefined && !isDirectory(dir)) {
+    throw new AppError('bad-input', `There is no ${dir} yet.`, { remedy: 'nocturne remember starts it.' });
+  }
+  const own = memory ?? (await app.memoryFor());
+  const named = given === undefined ? undefined : await fileNamed(app, own, given);
+  const isThere = named !== undefined && (await app.files(own).read({ path: named })) !== null;
+  const path = given === undefined || isThere ? named : await topicFile(app, own, given);
+  const place = path === undefined ? dir : join(dir, path);
+  if (options.json) return print({ path: place });
+  if (!editor) return print(place);
+  if (path === undefined) return endAs(openEditor(editor, place));
+  const { isFine, jobs } = await app.editInPlace({ memory: own.id, path, open: () => openEditor(editor, place) });
+  await noteSaved(app, { jobs, options, nothing: 'Nothing was saved yet; what you save later is kept too.' });
+  endAs(isFine);
 }
 
 function endAs(isFine: boolean): void {

@@ -9,25 +9,11 @@ import { ApiKeys, type KeyRow, RIGHTS, type Right } from '../server/api-keys.ts'
 import { note, print, printTable } from '../terminal/output.ts';
 import { sayTime } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
-import {
-  type CommonOptions,
-  configFor,
-  dollars,
-  parsed,
-  requirePerson,
-  storeNamed,
-  theOne,
-  withApp,
-} from './cli-options.ts';
+import { type CommonOptions, configFor, dollars, parsed, requirePerson, storeNamed, theOne } from './cli-options.ts';
 import type { Call, CommandSpec } from './spec.ts';
 
 const SHAPE =
   '{ id, dir, kind, name, description, metadata, createdAt, updatedAt, archivedAt, removedAt, owner, tenant, allowsSecrets }';
-
-const open = <Options extends CommonOptions>(
-  { options, parts }: Pick<Call<Options>, 'options' | 'parts'>,
-  work: (app: App, options: Options) => Promise<void>,
-) => withApp({ options: {}, parts }, (app) => work(app, options));
 
 const stores: CommandSpec = { name: 'stores', about: 'memory stores, for nocturne serve' };
 
@@ -57,18 +43,17 @@ const list: CommandSpec<CommonOptions & { removed?: boolean }> = {
   options: [['--removed', 'those that were deleted and can be brought back']],
   json: `[${SHAPE}]`,
   examples: ['stores list'],
-  run: (call) =>
-    open(call, async ({ db, config }, { removed, json }) => {
-      const there = 'select * from memory where deleted_at is null order by created_at desc, id desc';
-      const rows = (await (removed ? removedMemories(db) : db.all<MemoryRow>(there))).map(storeShown);
-      if (json) return print(rows);
-      printTable(
-        ['id', 'name', 'kind', '', 'directory'],
-        rows.map((row) => storeCells(row, config)),
-      );
-      if (rows.length === 0)
-        note(removed ? 'No store was deleted.' : 'There are no stores yet: nocturne stores create NAME');
-    }),
+  async inApp({ db, config }, { options: { removed, json } }) {
+    const there = 'select * from memory where deleted_at is null order by created_at desc, id desc';
+    const rows = (await (removed ? removedMemories(db) : db.all<MemoryRow>(there))).map(storeShown);
+    if (json) return print(rows);
+    printTable(
+      ['id', 'name', 'kind', '', 'directory'],
+      rows.map((row) => storeCells(row, config)),
+    );
+    if (rows.length === 0)
+      note(removed ? 'No store was deleted.' : 'There are no stores yet: nocturne stores create NAME');
+  },
 };
 
 const create: CommandSpec<CommonOptions & { description: string; allowSecrets?: boolean }, [string]> = {
@@ -81,19 +66,18 @@ const create: CommandSpec<CommonOptions & { description: string; allowSecrets?: 
   ],
   json: SHAPE,
   examples: ['stores create notes'],
-  run: (call) =>
-    open(call, async ({ db, clock }, { description, allowSecrets, json }) => {
-      const [name] = call.args;
-      if (!/^\P{Cc}{1,255}$/u.test(name)) {
-        const what = 'The name of a store has 1 to 255 characters, none of them a control character.';
-        throw new AppError('bad-input', what);
-      }
-      const flags = JSON.stringify(allowSecrets ? { allowsSecrets: true } : {});
-      const made = { scope: 'store', name, description, flags } as const;
-      const row = await db.write(async (sql) => memoryRow(sql, await addMemory(sql, made, clock.now().toISOString())));
-      const shown = storeShown(row as MemoryRow);
-      print(json ? shown : `${shown.id}  ${name}`);
-    }),
+  async inApp({ db, clock }, { options: { description, allowSecrets, json }, args }) {
+    const [name] = args;
+    if (!/^\P{Cc}{1,255}$/u.test(name)) {
+      const what = 'The name of a store has 1 to 255 characters, none of them a control character.';
+      throw new AppError('bad-input', what);
+    }
+    const flags = JSON.stringify(allowSecrets ? { allowsSecrets: true } : {});
+    const made = { scope: 'store', name, description, flags } as const;
+    const row = await db.write(async (sql) => memoryRow(sql, await addMemory(sql, made, clock.now().toISOString())));
+    const shown = storeShown(row as MemoryRow);
+    print(json ? shown : `${shown.id}  ${name}`);
+  },
 };
 
 const remove: CommandSpec<CommonOptions, [string]> = {
@@ -102,18 +86,17 @@ const remove: CommandSpec<CommonOptions, [string]> = {
   args: [['<store>', 'its id, or its name']],
   json: SHAPE,
   examples: ['stores delete notes'],
-  run: (call) =>
-    open(call, async (app, { json }) => {
-      const { id, name, kind, dir } = storeShown(await storeNamed(app.db, call.args[0]));
-      if (kind !== 'own') {
-        throw new AppError('bad-input', `${name} is a ${kind}'s memory, which is not deleted here.`, {
-          remedy: `To remove it, delete the directory yourself: ${dir}`,
-        });
-      }
-      await app.db.run('update memory set deleted_at = ? where id = ?', app.clock.now().toISOString(), id);
-      const row = await app.db.get<MemoryRow>('select * from memory where id = ?', id);
-      print(json && row ? storeShown(row) : `${name} was deleted; nocturne undo ${id} brings it back.`);
-    }),
+  async inApp(app, { options: { json }, args }) {
+    const { id, name, kind, dir } = storeShown(await storeNamed(app.db, args[0]));
+    if (kind !== 'own') {
+      throw new AppError('bad-input', `${name} is a ${kind}'s memory, which is not deleted here.`, {
+        remedy: `To remove it, delete the directory yourself: ${dir}`,
+      });
+    }
+    await app.db.run('update memory set deleted_at = ? where id = ?', app.clock.now().toISOString(), id);
+    const row = await app.db.get<MemoryRow>('select * from memory where id = ?', id);
+    print(json && row ? storeShown(row) : `${name} was deleted; nocturne undo ${id} brings it back.`);
+  },
 };
 
 type MoveOptions = CommonOptions & { toDatabase?: boolean; toHome?: boolean };
@@ -191,17 +174,16 @@ const createKey: CommandSpec<NewKeyOptions> = {
   json: `{ key, ...${KEY_SHAPE} }`,
   more: 'A key may always use the stores that it makes; they belong to its tenant.',
   examples: ['keys create --name ci --stores notes --rights read,write'],
-  run: (call) =>
-    open(call, async (app, { name, tenant, stores: given, rights, dayUsd, json }) => {
-      const ids: string[] = [];
-      const named = given.split(',').filter((each) => each.trim() !== '');
-      if (given !== 'all') for (const each of named) ids.push((await storeNamed(app.db, each.trim())).id);
-      const dayMicroUsd = dayUsd === undefined ? null : Math.round(dayUsd * MICRO_USD);
-      const made = { name, tenant, memories: given === 'all' ? ('all' as const) : ids, rights, dayMicroUsd };
-      const { key, row } = await keysOf(app).create(made);
-      print(json ? { key, ...keyShown(row) } : key);
-      if (!json) note(`${row.id} ${row.name}: keep it; it is not shown again.`);
-    }),
+  async inApp(app, { options: { name, tenant, stores: given, rights, dayUsd, json } }) {
+    const ids: string[] = [];
+    const named = given.split(',').filter((each) => each.trim() !== '');
+    if (given !== 'all') for (const each of named) ids.push((await storeNamed(app.db, each.trim())).id);
+    const dayMicroUsd = dayUsd === undefined ? null : Math.round(dayUsd * MICRO_USD);
+    const made = { name, tenant, memories: given === 'all' ? ('all' as const) : ids, rights, dayMicroUsd };
+    const { key, row } = await keysOf(app).create(made);
+    print(json ? { key, ...keyShown(row) } : key);
+    if (!json) note(`${row.id} ${row.name}: keep it; it is not shown again.`);
+  },
 };
 
 const listKeys: CommandSpec<CommonOptions> = {
@@ -209,16 +191,15 @@ const listKeys: CommandSpec<CommonOptions> = {
   about: 'all keys, also those that were revoked',
   json: `[${KEY_SHAPE}]`,
   examples: ['keys list'],
-  run: (call) =>
-    open(call, async (app, { json }) => {
-      const rows = await keysOf(app).all();
-      if (json) return print(rows.map(keyShown));
-      printTable(
-        ['id', 'name', 'tenant', 'rights', 'stores', ''],
-        rows.map((row) => keyCells(row, app.config)),
-      );
-      if (rows.length === 0) note('There are no keys yet: nocturne keys create --name NAME');
-    }),
+  async inApp(app, { options: { json } }) {
+    const rows = await keysOf(app).all();
+    if (json) return print(rows.map(keyShown));
+    printTable(
+      ['id', 'name', 'tenant', 'rights', 'stores', ''],
+      rows.map((row) => keyCells(row, app.config)),
+    );
+    if (rows.length === 0) note('There are no keys yet: nocturne keys create --name NAME');
+  },
 };
 
 const revokeKey: CommandSpec<CommonOptions, [string]> = {
@@ -227,7 +208,7 @@ const revokeKey: CommandSpec<CommonOptions, [string]> = {
   args: [['<key>', 'apikey_…, or its name']],
   json: '{ id, name }',
   examples: ['keys revoke ci'],
-  run: (call) => changeKey(call, 'revoked', (all, id) => all.revoke(id)),
+  inApp: (app, call) => changeKey(app, call, 'revoked', (all, id) => all.revoke(id)),
 };
 
 const confirmKey: CommandSpec<CommonOptions, [string]> = {
@@ -236,21 +217,20 @@ const confirmKey: CommandSpec<CommonOptions, [string]> = {
   args: [['<key>', 'apikey_…, or its name']],
   json: '{ id, name }',
   examples: ['keys confirm ci'],
-  run: (call) => changeKey(call, 'turned on again', (all, id) => all.confirm(id)),
+  inApp: (app, call) => changeKey(app, call, 'turned on again', (all, id) => all.confirm(id)),
 };
 
-function changeKey(
-  call: Call<CommonOptions, [string]>,
+async function changeKey(
+  app: App,
+  { args, options }: Call<CommonOptions, [string]>,
   did: string,
   change: (all: ApiKeys, id: string) => Promise<unknown>,
 ) {
-  return open(call, async (app, { json }) => {
-    const all = keysOf(app);
-    const valid = (await all.all()).filter(({ revokedAt }) => !revokedAt);
-    const row = theOne(valid, call.args[0], 'key');
-    await change(all, row.id);
-    print(json ? { id: row.id, name: row.name } : `${row.id} ${row.name}: ${did}`);
-  });
+  const all = keysOf(app);
+  const valid = (await all.all()).filter(({ revokedAt }) => !revokedAt);
+  const row = theOne(valid, args[0], 'key');
+  await change(all, row.id);
+  print(options.json ? { id: row.id, name: row.name } : `${row.id} ${row.name}: ${did}`);
 }
 
 function keysOf({ db, clock }: App): ApiKeys {

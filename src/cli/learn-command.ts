@@ -102,13 +102,12 @@ const dream: CommandSpec<DreamOptions> = {
   ],
   json: `{ outcome, operations: [{ kind, entries, topic, reason }], proposals, topics, indexLines, indexBytes, spend, shared?, error? }; with --later ${LATER_JSON}`,
   examples: ['dream --memory ./memory --json', 'dream --later && nocturne worker --once'],
-  run: (call) =>
-    withApp(call, async (app) => {
-      const { dryRun, instructions, later } = call.options;
-      if (later) return dreamLater(app, call.options);
-      if (!dryRun) return dreamNow(app, await memoryForWork(app), call.options);
-      return printEstimate(await app.estimateDream(await app.memoryFor(), { instructions }), call.options);
-    }),
+  async inApp(app, call) {
+    const { dryRun, instructions, later } = call.options;
+    if (later) return dreamLater(app, call.options);
+    if (!dryRun) return dreamNow(app, await memoryForWork(app), call.options);
+    return printEstimate(await app.estimateDream(await app.memoryFor(), { instructions }), call.options);
+  },
 };
 
 /** The memory here, for a job that asks a model: without a key none is made for nothing. */

@@ -21,9 +21,9 @@ import { dayAmong, sayFate, sayWhen, shellPath } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { type NamedSession, namesOf } from '../worker/session-names.ts';
 import { placeOf, sayHere, whoseMemory } from '../worker/whose-memory.ts';
-import { type CommonOptions, countUpTo, MEMORY, withMemories, withMemory } from './cli-options.ts';
+import { type CommonOptions, countUpTo, MEMORY, memoriesFor, memoryHere } from './cli-options.ts';
 import { stateOf } from './printer.ts';
-import type { Call, CommandSpec } from './spec.ts';
+import type { CommandSpec } from './spec.ts';
 
 type Listing = Awaited<ReturnType<typeof listingOf>>;
 
@@ -57,52 +57,48 @@ const list: CommandSpec<ListOptions> = {
   json: `{ memory, ${TOPICS} }; with --day ${LOG_JSON}; with --all { projects: [{ project, memory, topics, waiting, learnedAt }], memories: [{ memory, topics, waiting }] }; with --sessions { sessions: [{ memory, session, name, transcript, cwd, readAt, entries: [{ id, type, text, state }] }] }`,
   more: 'nocturne why SESSION says more about one.',
   examples: ['list --type feedback', 'list --day yesterday', 'list --all', 'list --sessions'],
-  run(call) {
-    const { type, day, sessions, all, json } = call.options;
-    if (sessions) return listSessions(call);
-    if (day !== undefined) return tellDay(call, day === true ? undefined : day);
-    if (all) return listAll(call);
-    return withMemory(call, async (app, memory) => {
-      const listing = await listingOf(app, memory, type);
-      if (json) return print(listing);
-      await showListing(app, listing);
-      const same = await sayHere(app);
-      if (same) note(`${same}: nocturne adopt`);
-    });
+  async inApp(app, { options }) {
+    const { type, day, sessions, all, json } = options;
+    if (sessions) return listSessions(app, options);
+    if (day !== undefined) return tellDay(app, day === true ? undefined : day, options);
+    if (all) return listAll(app, options);
+    const listing = await listingOf(app, await memoryHere(app), type);
+    if (json) return print(listing);
+    await showListing(app, listing);
+    const same = await sayHere(app);
+    if (same) note(`${same}: nocturne adopt`);
   },
 };
 
 /** Every memory that is known: first how much is where, then each as it is listed alone. */
-function listAll(call: Call<ListOptions>): Promise<void> {
-  return withMemories(call, async (app, memories) => {
-    const { json, type } = call.options;
-    const found = await Promise.all(
-      memories.map(async (memory) => {
-        const learned =
-          "select max(ended_at) as at from job where memory = ? and code is null and kind in ('extract', 'dream')";
-        const row = await app.db.get<{ at: string | null }>(learned, memory.id);
-        const [whose, listing] = [await whoseMemory(app, memory), await listingOf(app, memory, type)];
-        return { whose, listing, learnedAt: row?.at ?? null };
-      }),
-    );
-    if (json) {
-      const projects = found.map(({ whose, listing: { memory, topics, waiting }, learnedAt }) => {
-        return { project: whose.name, memory, topics: topics.length, waiting: waiting.length, learnedAt };
-      });
-      return print({ projects, memories: found.map(({ listing }) => listing) });
-    }
-    if (found.length === 0) return print('Nothing is remembered yet, in any project.');
-    const rows = found.map(({ whose, listing: { topics, waiting }, learnedAt }) => {
-      const when = learnedAt ? sayWhen(learnedAt, app.config) : '–';
-      return [String(topics.length), String(waiting.length), when, whose.name];
+async function listAll(app: App, { json, type }: ListOptions): Promise<void> {
+  const memories = await memoriesFor(app, { all: true });
+  const found = await Promise.all(
+    memories.map(async (memory) => {
+      const learned =
+        "select max(ended_at) as at from job where memory = ? and code is null and kind in ('extract', 'dream')";
+      const row = await app.db.get<{ at: string | null }>(learned, memory.id);
+      const [whose, listing] = [await whoseMemory(app, memory), await listingOf(app, memory, type)];
+      return { whose, listing, learnedAt: row?.at ?? null };
+    }),
+  );
+  if (json) {
+    const projects = found.map(({ whose, listing: { memory, topics, waiting }, learnedAt }) => {
+      return { project: whose.name, memory, topics: topics.length, waiting: waiting.length, learnedAt };
     });
-    printTable(['topics', 'new', 'last learned', 'project'], rows);
-    for (const { whose, listing } of found) {
-      if (listing.topics.length + listing.waiting.length === 0) continue;
-      print(`\n${style('bold', whose.name)}\n  ${whose.command('nocturne list')}`);
-      await showListing(app, listing);
-    }
+    return print({ projects, memories: found.map(({ listing }) => listing) });
+  }
+  if (found.length === 0) return print('Nothing is remembered yet, in any project.');
+  const rows = found.map(({ whose, listing: { topics, waiting }, learnedAt }) => {
+    const when = learnedAt ? sayWhen(learnedAt, app.config) : '–';
+    return [String(topics.length), String(waiting.length), when, whose.name];
   });
+  printTable(['topics', 'new', 'last learned', 'project'], rows);
+  for (const { whose, listing } of found) {
+    if (listing.topics.length + listing.waiting.length === 0) continue;
+    print(`\n${style('bold', whose.name)}\n  ${whose.command('nocturne list')}`);
+    await showListing(app, listing);
+  }
 }
 
 async function textsOf(app: App, memory: MemoryRow | null): Promise<FileText[]> {
@@ -161,34 +157,33 @@ function ageOf(modifiedAt: string, now: Date): string {
 }
 
 /** Default: the latest day that has a log. */
-function tellDay(call: Pick<Call<CommonOptions>, 'options' | 'parts'>, given: string | undefined): Promise<void> {
-  return withMemory(call, async (app, memory) => {
-    const { config } = app;
-    const place = memory ? placeOf(memory) : app.memoryDirOf();
-    const logs = new Map((await textsOf(app, memory)).map(({ path, text }) => [logDay(path), text]));
-    const days = [...logs.keys()].filter((day) => day !== null).sort();
-    const none = new AppError('bad-input', `There is no daily log in ${place} yet.`, {
-      remedy: 'nocturne remember or nocturne learn starts one.',
-    });
-    const day = dayAmong(days, { given, config, none, what: `log in ${place}` });
-    const items = parseLog(logs.get(day) ?? '', day);
-    const ids = { column: 'id', of: items.map(({ id }) => id) } as const;
-    const rows = new Map((await entriesAmong(app.db, memory?.id ?? '', ids)).map((row) => [row.id, row]));
-    const entries = items.map((item) => {
-      const row = rows.get(item.id);
-      return { ...item, state: row?.text === item.text ? stateOf(row) : 'new' };
-    });
-    if (call.options.json) return print({ day, path: logPath(day), entries });
-    print(style('bold', `${day} · ${sayCount(entries.length, 'entry')}`));
-    for (const entry of entries) {
-      const time = entry.kind === 'own' ? timeOf(entry.at, config.zone) : '–'.padEnd(5);
-      const mark = entry.state === 'sorted' ? '' : ` (${entry.state})`;
-      const quotes = entry.kind === 'own' ? entry.evidence.map(({ quote }) => quote) : [];
-      const shown = quotes.filter((quote) => quote !== entry.text);
-      const lines = shown.map((quote) => style('dim', `${' '.repeat(18)}> ${quote}`));
-      print([`${time}  ${entry.type.padEnd(9)}  ${entry.text}${style('dim', mark)}`, ...lines].join('\n'));
-    }
+async function tellDay(app: App, given: string | undefined, { json }: ListOptions): Promise<void> {
+  const memory = await memoryHere(app);
+  const { config } = app;
+  const place = memory ? placeOf(memory) : app.memoryDirOf();
+  const logs = new Map((await textsOf(app, memory)).map(({ path, text }) => [logDay(path), text]));
+  const days = [...logs.keys()].filter((day) => day !== null).sort();
+  const none = new AppError('bad-input', `There is no daily log in ${place} yet.`, {
+    remedy: 'nocturne remember or nocturne learn starts one.',
   });
+  const day = dayAmong(days, { given, config, none, what: `log in ${place}` });
+  const items = parseLog(logs.get(day) ?? '', day);
+  const ids = { column: 'id', of: items.map(({ id }) => id) } as const;
+  const rows = new Map((await entriesAmong(app.db, memory?.id ?? '', ids)).map((row) => [row.id, row]));
+  const entries = items.map((item) => {
+    const row = rows.get(item.id);
+    return { ...item, state: row?.text === item.text ? stateOf(row) : 'new' };
+  });
+  if (json) return print({ day, path: logPath(day), entries });
+  print(style('bold', `${day} · ${sayCount(entries.length, 'entry')}`));
+  for (const entry of entries) {
+    const time = entry.kind === 'own' ? timeOf(entry.at, config.zone) : '–'.padEnd(5);
+    const mark = entry.state === 'sorted' ? '' : ` (${entry.state})`;
+    const quotes = entry.kind === 'own' ? entry.evidence.map(({ quote }) => quote) : [];
+    const shown = quotes.filter((quote) => quote !== entry.text);
+    const lines = shown.map((quote) => style('dim', `${' '.repeat(18)}> ${quote}`));
+    print([`${time}  ${entry.type.padEnd(9)}  ${entry.text}${style('dim', mark)}`, ...lines].join('\n'));
+  }
 }
 
 const search: CommandSpec<CommonOptions & { limit: number; all?: boolean }, [string[]]> = {
@@ -203,24 +198,22 @@ const search: CommandSpec<CommonOptions & { limit: number; all?: boolean }, [str
   json: '{ query, total, hits: [{ kind, path, line, text, words, memory? }], meant? }',
   more: 'A fact is one result: the line of a topic, with the entries it rests on. Exit code: 0 found, 1 nothing found.',
   examples: ['search release deadline', 'search pnpm --all'],
-  run(call) {
-    const query = call.args[0].join(' ');
-    const { limit, all, json } = call.options;
-    return withMemories(call, async (app, memories) => {
-      for (const { id } of memories) await lookInto(app.memories, { memory: id, paths: 'all' });
-      const ids = memories.map(({ id }) => id);
-      const found = await searchMemories(app.db, ids, { query, limit });
-      const { total, meant } = found;
-      if (total === 0) process.exitCode = EXIT.failed;
-      const places = new Map(memories.map((memory) => [memory.id, placeOf(memory)]));
-      const hits = found.hits.map(({ memory, ...hit }) => ({ ...hit, ...(all && { memory: places.get(memory) }) }));
-      if (json) return print({ query, total, hits, meant });
-      if (total === 0) note(`Nothing in ${all ? 'any memory' : app.memoryDirOf()} matches ${shown(query)}.`);
-      if (meant) note(`Did you mean ${shown(meant)}?`);
-      for (const { memory, path, line, text } of hits)
-        print(`${style('cyan', `${memory ? join(memory, path) : path}:${line}`)}  ${text}`);
-      if (total > hits.length) note(`… and ${total - hits.length} more; --limit shows more.`);
-    });
+  async inApp(app, { args, options: { limit, all, json } }) {
+    const query = args[0].join(' ');
+    const memories = await memoriesFor(app, { all });
+    for (const { id } of memories) await lookInto(app.memories, { memory: id, paths: 'all' });
+    const ids = memories.map(({ id }) => id);
+    const found = await searchMemories(app.db, ids, { query, limit });
+    const { total, meant } = found;
+    if (total === 0) process.exitCode = EXIT.failed;
+    const places = new Map(memories.map((memory) => [memory.id, placeOf(memory)]));
+    const hits = found.hits.map(({ memory, ...hit }) => ({ ...hit, ...(all && { memory: places.get(memory) }) }));
+    if (json) return print({ query, total, hits, meant });
+    if (total === 0) note(`Nothing in ${all ? 'any memory' : app.memoryDirOf()} matches ${shown(query)}.`);
+    if (meant) note(`Did you mean ${shown(meant)}?`);
+    for (const { memory, path, line, text } of hits)
+      print(`${style('cyan', `${memory ? join(memory, path) : path}:${line}`)}  ${text}`);
+    if (total > hits.length) note(`… and ${total - hits.length} more; --limit shows more.`);
   },
 };
 
@@ -229,28 +222,26 @@ function shown(query: string): string {
 }
 
 /** The latest first. */
-function listSessions(call: Call<ListOptions>): Promise<void> {
-  return withMemories(call, async (app, memories) => {
-    const { limit, all, json } = call.options;
-    const taught = await Promise.all(memories.map((memory) => taughtIn(app, memory, limit)));
-    const found = taught
-      .flat()
-      .sort((a, b) => b.readAt.localeCompare(a.readAt))
-      .slice(0, limit);
-    const names = await namesOf(
-      app,
-      found.map(({ row }) => row),
-    );
-    if (json)
-      return print({
-        sessions: found.map(({ of: _, row, ...told }) => ({ ...told, name: names.get(row)?.name ?? null })),
-      });
-    if (found.length === 0) return print(`No session was read${all ? '' : ` into ${app.memoryDirOf()}`} yet.`);
-    for (const [memory, those] of Map.groupBy(found, ({ of }) => of)) {
-      if (all) print(style('bold', (await whoseMemory(app, memory)).name));
-      for (const each of those) print(await describeTaught(app, each, names.get(each.row)));
-    }
-  });
+async function listSessions(app: App, { limit, all, json }: ListOptions): Promise<void> {
+  const memories = await memoriesFor(app, { all });
+  const taught = await Promise.all(memories.map((memory) => taughtIn(app, memory, limit)));
+  const found = taught
+    .flat()
+    .sort((a, b) => b.readAt.localeCompare(a.readAt))
+    .slice(0, limit);
+  const names = await namesOf(
+    app,
+    found.map(({ row }) => row),
+  );
+  if (json)
+    return print({
+      sessions: found.map(({ of: _, row, ...told }) => ({ ...told, name: names.get(row)?.name ?? null })),
+    });
+  if (found.length === 0) return print(`No session was read${all ? '' : ` into ${app.memoryDirOf()}`} yet.`);
+  for (const [memory, those] of Map.groupBy(found, ({ of }) => of)) {
+    if (all) print(style('bold', (await whoseMemory(app, memory)).name));
+    for (const each of those) print(await describeTaught(app, each, names.get(each.row)));
+  }
 }
 
 type TaughtSession = Awaited<ReturnType<typeof taughtIn>>[number];

@@ -105,28 +105,26 @@ const forget: CommandSpec<CommonOptions & { yes?: boolean; all?: boolean }, [str
   more: `Versions are kept for nocturne undo; nocturne redact takes a text out of those too. If the words fit several things,
 nothing is changed: they are listed, and the exit code is 2.`,
   examples: ['forget "use pnpm"'],
-  run: (call) =>
-    withApp(call, async (app) => {
-      const { options } = call;
-      requirePerson(app.config, 'forget');
-      const memory = await app.memoryFor();
-      const target = call.args[0].join(' ');
-      const isWanted = async (plan: Meant) => options.yes || ask(app, plan);
-      const report = await app.forget(memory, { target, all: options.all, confirm: isWanted });
-      if (report.outcome === 'unknown') {
-        const names = await topicNames(app, memory);
-        throw new AppError(
-          'bad-input',
-          `Nothing in ${placeOf(memory)} is named ${JSON.stringify(target)} or contains it.`,
-          {
-            remedy: didYouMean(target, names, 'nocturne list and nocturne search show what is remembered.'),
-          },
-        );
-      }
-      print(options.json ? report : await describeForgotten(app, report, { target, options }));
-      process.exitCode =
-        report.outcome === 'forgotten' ? EXIT.fine : report.outcome === 'busy' ? EXIT.later : EXIT.usage;
-    }),
+  async inApp(app, call) {
+    const { options } = call;
+    requirePerson(app.config, 'forget');
+    const memory = await app.memoryFor();
+    const target = call.args[0].join(' ');
+    const isWanted = async (plan: Meant) => options.yes || ask(app, plan);
+    const report = await app.forget(memory, { target, all: options.all, confirm: isWanted });
+    if (report.outcome === 'unknown') {
+      const names = await topicNames(app, memory);
+      throw new AppError(
+        'bad-input',
+        `Nothing in ${placeOf(memory)} is named ${JSON.stringify(target)} or contains it.`,
+        {
+          remedy: didYouMean(target, names, 'nocturne list and nocturne search show what is remembered.'),
+        },
+      );
+    }
+    print(options.json ? report : await describeForgotten(app, report, { target, options }));
+    process.exitCode = report.outcome === 'forgotten' ? EXIT.fine : report.outcome === 'busy' ? EXIT.later : EXIT.usage;
+  },
 };
 
 /** Shows what goes on stderr and asks, where someone is there to answer. */

@@ -12,7 +12,7 @@ import { EXIT, note, print, style } from '../terminal/output.ts';
 import type { App } from '../worker/compose.ts';
 import { withoutDreams } from '../worker/job-bounds.ts';
 import { placeOf } from '../worker/whose-memory.ts';
-import { type CommonOptions, MEMORY, requirePerson, undoCommand, withApp } from './cli-options.ts';
+import { type CommonOptions, MEMORY, requirePerson, undoCommand } from './cli-options.ts';
 import type { CommandSpec, OptionSpec } from './spec.ts';
 
 interface ReviewOptions extends CommonOptions {
@@ -57,20 +57,19 @@ const review: CommandSpec<ReviewOptions> = {
 stale (its lines or an entry changed since) cannot be accepted; the next dream makes it again.
 Each decision is a job that nocturne undo takes back. Exit code 3 where something asked for was not done.`,
   examples: ['review --accept prop_0123abcd'],
-  run: (call) =>
-    withApp(call, async (app) => {
-      const { options } = call;
-      const asked = wordOf(options);
-      if (asked) requirePerson(app.config, 'review');
-      const at: Place = { app, memory: await app.memoryFor(), options };
-      if (asked) return decideNow(at, asked);
-      const shown = await shownProposals(app.db, at.memory);
-      if (options.show !== undefined) return showOne(at, shown, options.show);
-      if (options.json) return print(shown);
-      if (options.list || shown.length === 0 || !canAsk() || agentOfShell(app.config.environment))
-        return print(listOf(shown, placeOf(at.memory)));
-      process.exitCode = exitOf(await reviewOneByOne(at, shown));
-    }),
+  async inApp(app, call) {
+    const { options } = call;
+    const asked = wordOf(options);
+    if (asked) requirePerson(app.config, 'review');
+    const at: Place = { app, memory: await app.memoryFor(), options };
+    if (asked) return decideNow(at, asked);
+    const shown = await shownProposals(app.db, at.memory);
+    if (options.show !== undefined) return showOne(at, shown, options.show);
+    if (options.json) return print(shown);
+    if (options.list || shown.length === 0 || !canAsk() || agentOfShell(app.config.environment))
+      return print(listOf(shown, placeOf(at.memory)));
+    process.exitCode = exitOf(await reviewOneByOne(at, shown));
+  },
 };
 
 interface Place {

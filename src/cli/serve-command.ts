@@ -154,21 +154,20 @@ const open: CommandSpec<OpenOptions> = {
   json: '{ url }',
   more: 'The address works once, within a minute. If nocturne serve runs, the page is there already; else this command serves it, on this machine alone, until Ctrl-C.',
   examples: ['open', 'open --no-browser'],
-  run: ({ options, parts, version }) =>
-    withApp({ options: {}, parts }, async (app) => {
-      const addressOf = async (url: string) => `${url}/#${await makeTicket(app)}`;
-      const running = await findServer(app);
-      if (running !== null) return tell(await addressOf(running), options);
-      const ended = untilEnded();
-      const server = await startHere(app, version);
-      try {
-        tell(await addressOf(server.url), options);
-        note('Ctrl-C ends it.');
-        await ended;
-      } finally {
-        await server.close();
-      }
-    }),
+  async inApp(app, { options, version }) {
+    const addressOf = async (url: string) => `${url}/#${await makeTicket(app)}`;
+    const running = await findServer(app);
+    if (running !== null) return tell(await addressOf(running), options);
+    const ended = untilEnded();
+    const server = await startHere(app, version);
+    try {
+      tell(await addressOf(server.url), options);
+      note('Ctrl-C ends it.');
+      await ended;
+    } finally {
+      await server.close();
+    }
+  },
 };
 
 /** The address of a server that runs and answers. */

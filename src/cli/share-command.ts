@@ -24,7 +24,7 @@ import { memorySnapshotDir } from '../memory/snapshot-files.ts';
 import { EXIT, exitFor, note, print, printRaw } from '../terminal/output.ts';
 import type { App } from '../worker/compose.ts';
 import { refuseInDatabase, shareWithTeam } from '../worker/sharing.ts';
-import { type CommonOptions, MEMORY, printDone, requirePerson, withApp, withMemory } from './cli-options.ts';
+import { type CommonOptions, MEMORY, memoryHere, printDone, requirePerson } from './cli-options.ts';
 import { topicFile } from './named-topics.ts';
 import type { CommandSpec } from './spec.ts';
 
@@ -45,23 +45,22 @@ const share: CommandSpec<ShareOptions, [string[]]> = {
   json: '{ outcome, memory, author, topics: [{ path, isNew, lines, replaced }], secrets: [{ path, line, rule }], personalPaths: [{ path, line }], job, isIgnored }',
   more: 'They are copied into .claude/memory of the working tree; lines that are there already stay. Commit the files with git.',
   examples: ['share project-facts'],
-  run: (call) =>
-    withApp(call, async (app) => {
-      const { redacted, dryRun, json } = call.options;
-      if (!dryRun) requirePerson(app.config, 'share');
-      const cwd = process.cwd();
-      refuseInDatabase(app.config);
-      const found = await app.findMemory({ cwd });
-      const paths = new Set<string>();
-      for (const name of call.args[0]) paths.add(await topicFile(app, found, name));
-      const own = found ?? (await app.memoryFor({ cwd }));
-      const read = async (path: string) => (await app.files(own).read({ path }))?.text ?? '';
-      const sources = await Array.fromAsync(paths, async (path) => ({ path, text: await read(path) }));
-      const request = { sources, isRedacted: redacted, isDryRun: dryRun };
-      const report = await shareWithTeam(app, own, request, { cwd });
-      print(json ? report : (await sayShare(app, report, { dryRun })).join('\n'));
-      process.exitCode = exitFor([report.outcome]);
-    }),
+  async inApp(app, call) {
+    const { redacted, dryRun, json } = call.options;
+    if (!dryRun) requirePerson(app.config, 'share');
+    const cwd = process.cwd();
+    refuseInDatabase(app.config);
+    const found = await app.findMemory({ cwd });
+    const paths = new Set<string>();
+    for (const name of call.args[0]) paths.add(await topicFile(app, found, name));
+    const own = found ?? (await app.memoryFor({ cwd }));
+    const read = async (path: string) => (await app.files(own).read({ path }))?.text ?? '';
+    const sources = await Array.fromAsync(paths, async (path) => ({ path, text: await read(path) }));
+    const request = { sources, isRedacted: redacted, isDryRun: dryRun };
+    const report = await shareWithTeam(app, own, request, { cwd });
+    print(json ? report : (await sayShare(app, report, { dryRun })).join('\n'));
+    process.exitCode = exitFor([report.outcome]);
+  },
 };
 
 /** What was shared with the team, or why nothing was. */
@@ -102,17 +101,16 @@ const create: CommandSpec<CommonOptions & { redacted?: boolean; replace?: boolea
   json: '{ outcome, dir, id, topics, redacted, commanding: [{ path, line, text }] }',
   more: 'Logs and evidence stay with you.',
   examples: ['snapshot create deploys.md staging.md && git add .claude/memory-snapshot'],
-  run: (call) =>
-    withApp(call, async (app) => {
-      const { redacted: isRedacted = false, replace: isReplacing = false, json } = call.options;
-      const topics = call.args[0].map((topic) => topic.replace(/(?:\.md)?$/i, '.md'));
-      const at = { memories: app.memories, memory: await app.memoryFor() };
-      const report = await createMemorySnapshot({ tree: treeTop(), topics, isRedacted, isReplacing }, at);
-      print(json ? report : describeCreated(report));
-      if (report.commanding.length === 0) return;
-      note('These lines tell an agent what to do; who applies the snapshot gets their topics only with --trusted:');
-      for (const { path, line, text } of report.commanding) note(`  ${path}:${line}: ${text}`);
-    }),
+  async inApp(app, call) {
+    const { redacted: isRedacted = false, replace: isReplacing = false, json } = call.options;
+    const topics = call.args[0].map((topic) => topic.replace(/(?:\.md)?$/i, '.md'));
+    const at = { memories: app.memories, memory: await app.memoryFor() };
+    const report = await createMemorySnapshot({ tree: treeTop(), topics, isRedacted, isReplacing }, at);
+    print(json ? report : describeCreated(report));
+    if (report.commanding.length === 0) return;
+    note('These lines tell an agent what to do; who applies the snapshot gets their topics only with --trusted:');
+    for (const { path, line, text } of report.commanding) note(`  ${path}:${line}: ${text}`);
+  },
 };
 
 const apply: CommandSpec<CommonOptions & { trusted?: boolean }> = {
@@ -122,13 +120,12 @@ const apply: CommandSpec<CommonOptions & { trusted?: boolean }> = {
   json: '{ outcome, snapshot, topics: [{ path, step, lines }], job }',
   more: 'Adds what is missing, updates what you did not change since, merges if lines do not collide.',
   examples: ['snapshot apply'],
-  run: (call) =>
-    withApp(call, async (app) => {
-      const { memories, memoryFor: openMemory } = app;
-      const request = { tree: treeTop(), isTrusted: call.options.trusted ?? false };
-      const report = await applyMemorySnapshot(request, { memories, openMemory });
-      await printDone(app, call.options, { report, lines: describeApplied(report) });
-    }),
+  async inApp(app, call) {
+    const { memories, memoryFor: openMemory } = app;
+    const request = { tree: treeTop(), isTrusted: call.options.trusted ?? false };
+    const report = await applyMemorySnapshot(request, { memories, openMemory });
+    await printDone(app, call.options, { report, lines: describeApplied(report) });
+  },
 };
 
 const check: CommandSpec<CommonOptions & { diff?: boolean }> = {
@@ -138,19 +135,19 @@ const check: CommandSpec<CommonOptions & { diff?: boolean }> = {
   json: '{ state, snapshot, applied, topics: [{ path, step, lines }] }',
   more: 'Exit code: 0 nothing to apply, 3 a snapshot waits to be applied, 1 it is broken.',
   examples: ['snapshot check --diff'],
-  run: (call) =>
-    withMemory(call, async (app, memory) => {
-      const { diff, json } = call.options;
-      const tree = treeTop();
-      const found = await checkMemorySnapshot(tree, { memories: app.memories, memory });
-      print(json ? found : describeCheck(found));
-      for (const { path } of diff && !json ? found.topics : []) {
-        const theirs = readTextNow(join(memorySnapshotDir(tree), path)) ?? '';
-        const ours = (memory && (await app.files(memory).read({ path }))?.text) ?? '';
-        printRaw(unifiedDiff({ name: `here/${path}`, text: ours }, { name: `snapshot/${path}`, text: theirs }));
-      }
-      process.exitCode = isOffered(found) ? EXIT.attention : EXIT.fine;
-    }),
+  async inApp(app, call) {
+    const memory = await memoryHere(app);
+    const { diff, json } = call.options;
+    const tree = treeTop();
+    const found = await checkMemorySnapshot(tree, { memories: app.memories, memory });
+    print(json ? found : describeCheck(found));
+    for (const { path } of diff && !json ? found.topics : []) {
+      const theirs = readTextNow(join(memorySnapshotDir(tree), path)) ?? '';
+      const ours = (memory && (await app.files(memory).read({ path }))?.text) ?? '';
+      printRaw(unifiedDiff({ name: `here/${path}`, text: ours }, { name: `snapshot/${path}`, text: theirs }));
+    }
+    process.exitCode = isOffered(found) ? EXIT.attention : EXIT.fine;
+  },
 };
 
 /** Where the snapshot of the project lies that one stands in. */
@@ -212,14 +209,13 @@ const exportCommand: CommandSpec<CommonOptions, [string]> = {
   options: MEMORY,
   json: '{ outcome, files, skipped, job }',
   examples: ['export my-memory && tar czf my-memory.tar.gz my-memory'],
-  run: (call) =>
-    withApp(call, async (app) => {
-      const memory = await app.findMemory();
-      if (!memory) throw new AppError('bad-input', `There is no memory in ${app.memoryDirOf()}.`);
-      const report = await exportMemory(resolve(call.args[0]), { memories: app.memories, memory });
-      const lines = [`Exported ${sayCount(report.files.length, 'file')}.`, ...saySkipped(report.skipped)];
-      await printDone(app, call.options, { report, lines });
-    }),
+  async inApp(app, call) {
+    const memory = await app.findMemory();
+    if (!memory) throw new AppError('bad-input', `There is no memory in ${app.memoryDirOf()}.`);
+    const report = await exportMemory(resolve(call.args[0]), { memories: app.memories, memory });
+    const lines = [`Exported ${sayCount(report.files.length, 'file')}.`, ...saySkipped(report.skipped)];
+    await printDone(app, call.options, { report, lines });
+  },
 };
 
 const importCommand: CommandSpec<CommonOptions & { theirs?: boolean }, [string]> = {
@@ -229,20 +225,19 @@ const importCommand: CommandSpec<CommonOptions & { theirs?: boolean }, [string]>
   options: [['--theirs', 'if a file differs, take theirs; yours stays in show --history'], ...MEMORY],
   json: '{ outcome, added, changed, differing, skipped, job }',
   examples: ['import my-memory', 'import my-memory --json   # names the files'],
-  run: (call) =>
-    withApp(call, async (app) => {
-      requirePerson(app.config, 'import');
-      const { memories, memoryFor: openMemory } = app;
-      const request = { directory: resolve(call.args[0]), isTheirs: call.options.theirs ?? false };
-      const report = await importMemory(request, { memories, openMemory });
-      const { outcome, added, changed, differing, skipped } = report;
-      const done = `Imported: ${sayCount(added.length, 'file')} added, ${changed.length} changed.`;
-      const nothing =
-        outcome === 'busy' ? 'A dream is running on this memory. Try again when it has ended.' : 'Nothing new.';
-      const differs = differing.map((path) => `  ${path} differs and stays as it is here; --theirs takes theirs.`);
-      const lines = [outcome === 'imported' ? done : nothing, ...differs, ...saySkipped(skipped)];
-      await printDone(app, call.options, { report, lines });
-    }),
+  async inApp(app, call) {
+    requirePerson(app.config, 'import');
+    const { memories, memoryFor: openMemory } = app;
+    const request = { directory: resolve(call.args[0]), isTheirs: call.options.theirs ?? false };
+    const report = await importMemory(request, { memories, openMemory });
+    const { outcome, added, changed, differing, skipped } = report;
+    const done = `Imported: ${sayCount(added.length, 'file')} added, ${changed.length} changed.`;
+    const nothing =
+      outcome === 'busy' ? 'A dream is running on this memory. Try again when it has ended.' : 'Nothing new.';
+    const differs = differing.map((path) => `  ${path} differs and stays as it is here; --theirs takes theirs.`);
+    const lines = [outcome === 'imported' ? done : nothing, ...differs, ...saySkipped(skipped)];
+    await printDone(app, call.options, { report, lines });
+  },
 };
 
 function saySkipped(paths: string[]): string[] {

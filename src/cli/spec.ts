@@ -5,6 +5,7 @@
 import { Argument, Command, Option } from 'commander';
 import { describeError, isAppError } from '../base/errors.ts';
 import { EXIT, EXIT_MEANINGS, note, wrap } from '../terminal/output.ts';
+import type { App } from '../worker/compose.ts';
 import type { Parts } from '../worker/job-bounds.ts';
 
 /** The commands as the help lists them. */
@@ -59,6 +60,8 @@ export interface CommandSpec<Options extends object = object, Args extends unkno
   /** Calls of it, without `nocturne` before them where that is what they begin with. */
   examples?: string[];
   run?(call: Call<Options, Args>): void | Promise<void>;
+  /** The same with an app of its options, which is closed behind it. */
+  inApp?(app: App, call: Call<Options, Args>): void | Promise<void>;
 }
 
 /** What every command of a program is called with. */
@@ -102,11 +105,14 @@ function addCommand(program: Command, spec: CommandSpec, at: CalledAt): void {
   }
   for (const option of spec.options ?? []) command.addOption(optionOf(option));
   if (spec.json !== undefined) command.option('--json', `JSON on stdout: ${spec.json}`);
-  if (!spec.run) return;
-  command.action((...given: unknown[]) => {
+  if (!spec.run && !spec.inApp) return;
+  command.action(async (...given: unknown[]) => {
     const wrong = (message: string): never => command.error(`error: ${message}`);
     const args = given.slice(0, command.registeredArguments.length);
-    return spec.run?.({ ...at, args, options: command.opts(), wrong });
+    const call = { ...at, args, options: command.opts(), wrong };
+    if (!spec.inApp) return spec.run?.(call);
+    const { withApp } = await import('./cli-options.ts');
+    return withApp(call, async (app) => spec.inApp?.(app, call));
   });
 }
 

@@ -43,7 +43,7 @@ const pause: CommandSpec<PauseOptions> = {
   more: 'Sessions wait meanwhile, and nothing is recalled.',
   json: '{ project, until }; with --off { project, wasPaused, released, enabled, reason }',
   examples: ['pause --for 2h --project', 'pause --off'],
-  run: (call) => withApp(call, (app) => (call.options.off ? stop(app, call) : begin(app, call))),
+  inApp: (app, call) => (call.options.off ? stop(app, call) : begin(app, call)),
 };
 
 async function begin({ db, clock, config }: App, { options }: Call<PauseOptions>): Promise<void> {

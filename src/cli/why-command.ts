@@ -21,7 +21,7 @@ import type { App } from '../worker/compose.ts';
 import { type SessionFate, sayProposals, sessionFates } from '../worker/session-fate.ts';
 import { saySession } from '../worker/session-names.ts';
 import { placeOf } from '../worker/whose-memory.ts';
-import { type CommonOptions, MEMORY, withMemory } from './cli-options.ts';
+import { type CommonOptions, MEMORY, memoryHere } from './cli-options.ts';
 import { findTopic } from './named-topics.ts';
 import { sayNight } from './printer.ts';
 import type { CommandSpec } from './spec.ts';
@@ -39,24 +39,24 @@ const why: CommandSpec<CommonOptions, [string[]]> = {
   json: 'of a topic, a line or words [{ path, number, id, text, isPersons, program, authors, entries }]; of an entry { id, type, text, evidence, …, lines, told, proposals }; of a session, one line each, { session, transcript, unreadable, memory, ranges, entries, holds, waiting, failures, proposals, next }; of a day, and without anything of the last dream, { day, dreams }',
   more: 'Without an argument it tells what the last dream did. It asks no model.',
   examples: ['why working-agreements.md:7', 'why pnpm lockfile', 'why 0d8c1a52', 'why yesterday'],
-  run: (call) =>
-    withMemory(call, async (app, memory) => {
-      const what = call.args[0].join(' ');
-      const { json } = call.options;
-      if (what === '' || isDay(what) || /^(?:today|yesterday|-\d{1,5})$/.test(what))
-        return tellNights(app, memory, { given: what || undefined, json });
-      if (memory && (await explainMemory(app, memory, { what, json }))) return;
-      if (isLikeSession(what) && (await tellSessions(app, { what, json }))) return;
-      if (memory && (await explainWords(app, memory, { what, json }))) return;
-      throw new AppError(
-        'bad-input',
-        `Nothing in ${app.memoryDirOf()} contains ${JSON.stringify(what)}, and no session has that name.`,
-        {
-          remedy:
-            'nocturne list and nocturne search show what is remembered, nocturne list --sessions what was learned from.',
-        },
-      );
-    }),
+  async inApp(app, call) {
+    const memory = await memoryHere(app);
+    const what = call.args[0].join(' ');
+    const { json } = call.options;
+    if (what === '' || isDay(what) || /^(?:today|yesterday|-\d{1,5})$/.test(what))
+      return tellNights(app, memory, { given: what || undefined, json });
+    if (memory && (await explainMemory(app, memory, { what, json }))) return;
+    if (isLikeSession(what) && (await tellSessions(app, { what, json }))) return;
+    if (memory && (await explainWords(app, memory, { what, json }))) return;
+    throw new AppError(
+      'bad-input',
+      `Nothing in ${app.memoryDirOf()} contains ${JSON.stringify(what)}, and no session has that name.`,
+      {
+        remedy:
+          'nocturne list and nocturne search show what is remembered, nocturne list --sessions what was learned from.',
+      },
+    );
+  },
 };
 
 interface Asked {
