@@ -14,8 +14,8 @@ import { shortId } from '../memory/short-ids.ts';
 import { exitFor, note, print, tellProgress } from '../terminal/output.ts';
 import { NETWORK_RISK, shellWord } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
+import type { Parts } from '../worker/job-bounds.ts';
 import { memoriesHere } from '../worker/whose-memory.ts';
-import type { Call, OptionSpec } from './spec.ts';
 
 export interface CommonOptions {
   memory?: string;
@@ -26,7 +26,21 @@ export interface CommonOptions {
   json?: boolean;
 }
 
-type CalledWith = Pick<Call<CommonOptions>, 'options' | 'parts'>;
+/** Default: what is given, or with flags without a value true. */
+export type OptionSpec = [flags: string, about: string, more?: OptionMore];
+
+interface OptionMore {
+  choices?: readonly string[];
+  default?: unknown;
+  /** Throws commander's `InvalidArgumentError`. `before`: what the same option gave already. */
+  parse?(text: string, before: unknown): unknown;
+  /** Names of options, as they are in `Call.options`. */
+  conflicts?: string | string[];
+  isRequired?: boolean;
+  isHidden?: boolean;
+}
+
+type CalledWith = { options: CommonOptions; parts: Parts };
 
 export const MEMORY: OptionSpec[] = [
   ['--memory <dir>', "memory directory (default: NOCTURNE_MEMORY_DIR, else the project's own)"],

@@ -13,7 +13,7 @@ import type { App } from '../worker/compose.ts';
 import { withoutDreams } from '../worker/job-bounds.ts';
 import { placeOf } from '../worker/whose-memory.ts';
 import { type CommonOptions, MEMORY, requirePerson, undoCommand } from './cli-options.ts';
-import type { CommandSpec, OptionSpec } from './spec.ts';
+import type { CommandSpec } from './spec.ts';
 
 interface ReviewOptions extends CommonOptions {
   list?: boolean;

@@ -7,6 +7,7 @@ import { describeError, isAppError } from '../base/errors.ts';
 import { EXIT, EXIT_MEANINGS, note, wrap } from '../terminal/output.ts';
 import type { App } from '../worker/compose.ts';
 import type { Parts } from '../worker/job-bounds.ts';
+import type { OptionSpec } from './cli-options.ts';
 
 /** The commands as the help lists them. */
 const GROUPS = {
@@ -20,20 +21,6 @@ const GROUPS = {
 
 /** `<name>` must be there, `[name]` may; `...` behind it takes all that follow. */
 type ArgumentSpec = [term: string, about: string, choices?: readonly string[]];
-
-/** Default: what is given, or with flags without a value true. */
-export type OptionSpec = [flags: string, about: string, more?: OptionMore];
-
-interface OptionMore {
-  choices?: readonly string[];
-  default?: unknown;
-  /** Throws commander's `InvalidArgumentError`. `before`: what the same option gave already. */
-  parse?(text: string, before: unknown): unknown;
-  /** Names of options, as they are in `Call.options`. */
-  conflicts?: string | string[];
-  isRequired?: boolean;
-  isHidden?: boolean;
-}
 
 /** What a command is called with. */
 export interface Call<Options extends object = object, Args extends unknown[] = unknown[]> {
