@@ -12,7 +12,7 @@ import { EXIT, note, print, style } from '../terminal/output.ts';
 import type { App } from '../worker/compose.ts';
 import { withoutDreams } from '../worker/job-bounds.ts';
 import { placeOf } from '../worker/whose-memory.ts';
-import { type CommonOptions, MEMORY, requirePerson, undoCommand } from './cli-options.ts';
+import { type CommonOptions, MEMORY, type OptionSpec, requirePerson, undoCommand } from './cli-options.ts';
 import type { CommandSpec } from './spec.ts';
 
 interface ReviewOptions extends CommonOptions {
