@@ -119,6 +119,7 @@ async function runExtractor(
     messages: () => excerpt.sources.values(),
     tried: () => excerpt.tried,
     told,
+    isRemembered: (text) => shown.topics.split('\n').some((line) => line.endsWith(` ${text}`)),
     names: session.cwd ? [session.cwd, originOf(session.cwd)] : [],
     saying: (text) => guidance.saying(text, session.id),
     lineOf: (number) => shown.lines[number - 1],

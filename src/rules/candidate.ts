@@ -68,6 +68,8 @@ export interface CheckOptions {
   tried?(): readonly TriedCall[];
   /** The lines that memory told the session; default: none. */
   told?: readonly string[];
+  /** Whether it stands in what is shown of memory; default: nothing does. */
+  isRemembered?(text: string): boolean;
   /** What says nothing of who said a thing: the names of the project, the directory it is in. */
   names?: string[];
   redact: (text: string) => Promise<{ text: string }>;

@@ -49,8 +49,9 @@ export async function checkEntry(entry: ProposedEntry, options: CheckOptions): P
   const said = quoted.map((each) => ({ message: each.source.id, quote: asSeen(each.quote), by: each.by }));
   const evidence = await withProofs(said, proven, async (quote) => withoutHome(await redacted(quote)));
   const changed = await redacted(entry.changes ?? '');
-  // Left out where it could speak to whoever reads it.
-  const changes = textProblem(changed) || hasWrapperTag(changed) || speaksToAgent(changed) ? '' : changed;
+  // Left out where it could speak to whoever reads it, and memory does not say it.
+  const isOrder = speaksToAgent(changed) && !options.isRemembered?.(changed);
+  const changes = textProblem(changed) || hasWrapperTag(changed) || isOrder ? '' : changed;
   const { type, found } = entry;
   // What an agent found out is certain once another session finds it, too.
   const strength = found ? 'implied' : entry.strength;

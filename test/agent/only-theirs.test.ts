@@ -471,3 +471,19 @@ describe('a question that is shown with its answer, under one id', () => {
     expect(tool.recorded()).toEqual([]);
   });
 });
+
+test('an order is named as what changes only where memory says it', async () => {
+  const [old, text] = ['Always squash before a merge.', 'Merge without a squash.'];
+  const said: EvidenceSource = { turn: 't', offered: true, id: 'human-01', speaker: 'human', text };
+  const entry = {
+    ...{ type: 'feedback' as const, strength: 'stated' as const, text, changes: old },
+    evidence: [{ message: said.id, quote: text }],
+  };
+  const changesOf = async (remembered: string) => {
+    const isRemembered = (line: string) => line === remembered;
+    return Object(await checkEntry(entry, { find: () => said, messages: () => [said], redact: asIs, isRemembered }))
+      .changes;
+  };
+  expect(await changesOf(old)).toBe(old);
+  expect(await changesOf('')).toBeUndefined();
+});
