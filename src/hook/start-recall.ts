@@ -329,8 +329,9 @@ async function sessionSign(
 ): Promise<string> {
   const lines = countLines(text);
   const counts = (await db?.get<{ learned: number; waiting: number }>(
-    `select (select count(*) from entry join job on job.id = entry.job where entry.memory = ? and job.ended_at > ?
-         and job.kind = 'extract' and entry.state <> 'gone') as learned,
+    // Job by job, as SQLite would else go through all entries of the memory.
+    `select (select coalesce(sum((select count(*) from entry where entry.job = job.id and entry.memory = ? and state <> 'gone')), 0)
+         from job where kind = 'extract' and ended_at > ?) as learned,
        (select count(*) from proposal where memory = ? and state = 'open') as waiting`,
     ...[row?.id ?? '', nextDayAt(config.clock.now(), config.zone, -1).toISOString(), row?.id ?? ''],
   )) ?? { learned: 0, waiting: 0 };

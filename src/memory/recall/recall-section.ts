@@ -152,7 +152,7 @@ export async function recallPart(request: SectionRequest): Promise<LaidPart> {
   const whose = await source.whose();
   const { ranked: all, others, about } = await rankTopics(source, index, request.about);
   const paths = all.map(({ path }) => path);
-  const [knownOf, putAway] = await Promise.all([source.lines(paths), source.read(paths.map(archivePath))]);
+  const [knownOf, putAway] = await Promise.all([source.lines(paths), source.archived(paths)]);
   const of = { files: all, known: knownOf, unsorted: await source.unsorted() };
   const { files: ranked, unsorted } = await currentOf(source, of, { branch: request.about.branch, now });
   const waiting = unsorted.filter(({ found }) => !found);
@@ -226,7 +226,7 @@ export async function recallPart(request: SectionRequest): Promise<LaidPart> {
       why: topic.why,
     };
     const leftOut = part.topics.length + 1 < ranked.length ? room : '';
-    const block = topicBlock(topic, { marks, whose, isPutAway: putAway.has(archivePath(raw.path)) }, (text) => {
+    const block = topicBlock(topic, { marks, whose, isPutAway: putAway.has(raw.path) }, (text) => {
       const topics = [...part.topics, { found, text }];
       return isWithin(wholeOf(text), SHARES.topic) && fits(bodyOf({ ...part, topics, leftOut }));
     });

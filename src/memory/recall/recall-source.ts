@@ -17,7 +17,7 @@ import { homeName, isOfOnePlace, type Ran, ranElsewhere, userOf } from '../perso
 import { idsHolding } from '../search.ts';
 import { inOneCase } from '../search-words.ts';
 import { type LogItem, logDay, logPath, parseLog } from '../text/daily-log.ts';
-import { isTopicPath } from '../text/topic.ts';
+import { archivePath, isTopicPath } from '../text/topic.ts';
 
 export interface ReadFile {
   text: string;
@@ -62,6 +62,8 @@ export interface Holding {
 export interface RecallSource {
   /** Those of these files that are there, by the path that was asked for. */
   read(paths: readonly string[]): Promise<Map<string, ReadFile>>;
+  /** Those of these topics of which lines were put away. */
+  archived(paths: readonly string[]): Promise<Set<string>>;
   /** What rows know of the lines of these files, by path and by the line's id; of a person's own nothing. */
   lines(paths: readonly string[]): Promise<Map<string, Map<string, KnownLine>>>;
   /** `PATH ID` of the lines of these files all of whose sources ran on another machine, or in another home. */
@@ -82,8 +84,9 @@ export interface RecallSource {
   lastDream(now: Date): Promise<string | null>;
 }
 
-/** Entries of so many days are looked for, and what a person wrote into so many of the newest logs. */
+/** Entries of so many days are looked for, as the newest that wait tell, and what a person wrote into so many of the newest logs. */
 const MOST_DAYS = 14;
+const MOST_WAITING = 2_000;
 const NEWEST_LOGS = 2;
 const LAST_DREAM_MS = 3 * 86_400_000;
 const MOST_FRESH = 40;
@@ -105,6 +108,7 @@ export function sourceOfDirectory(dir: string): RecallSource {
   const read = async (paths: readonly string[]) => readFrom(dir, paths).found;
   return {
     read,
+    archived: async () => new Set(listNames(join(dir, 'archive'))),
     lines: async () => new Map(),
     elsewhere: async () => new Set(),
     holding: async () => ({ topics: new Map(), rare: new Set() }),
@@ -184,28 +188,34 @@ export function sourceOfRows(
         if (content) found.set(asked.get(folded) as string, { text: content.toString(), changedAt: new Date(at) });
       return found;
     },
+    async archived(paths) {
+      const ofFolded = new Map(paths.map((path) => [foldPath(archivePath(path)), path]));
+      const select = 'select folded from file where memory = ? and path is not null and folded in (#)';
+      const rows = await allOf<{ folded: string }>(sql, select, [...ofFolded.keys()], memory);
+      return new Set(rows.map(({ folded }) => ofFolded.get(folded) as string));
+    },
     async lines(paths) {
-      const select = `select file.path, r.line, max(entry.day) as day, max(entry.at) as at,
+      const pathOf = await pathsById(sql, memory, paths);
+      const select = `select r.file, r.line, max(entry.day) as day, max(entry.at) as at,
           max(case when entry.text like 'On this machine%' then 1 else 0 end) as machine,
           max(entry.found) as found,
           min(case when r.source like 'api:%' or r.source like 'session:%' then 1 else 0 end) as program
-        from rests r join file on file.memory = r.memory and file.id = r.file
-        left join entry on entry.memory = r.memory and entry.id = r.source and entry.state <> 'gone'
-        where r.memory = ? and file.path in (#) group by file.path, r.line`;
+        from rests r left join entry on entry.memory = r.memory and entry.id = r.source and entry.state <> 'gone'
+        where r.memory = ? and r.file in (#) group by r.file, r.line`;
       const rows = await allOf<{
-        path: string;
+        file: string;
         line: string;
         program: number;
         day: string | null;
         at: string | null;
         machine: number;
         found: Found | null;
-      }>(sql, select, paths, memory);
+      }>(sql, select, [...pathOf.keys()], memory);
       return new Map(
-        [...Map.groupBy(rows, ({ path }) => path)].map(([path, those]) => [
-          path,
+        [...Map.groupBy(rows, ({ file }) => file)].map(([file, those]) => [
+          pathOf.get(file) as string,
           new Map(
-            those.map(({ line, program, machine, ...known }) => [
+            those.map(({ line, program, machine, file: _, ...known }) => [
               line,
               { ...known, isOfMachine: Number(machine) === 1, isPrograms: Number(program) === 1 },
             ]),
@@ -214,12 +224,12 @@ export function sourceOfRows(
       );
     },
     async elsewhere(paths) {
-      const select = `select file.path, r.line, s.machine, s.cwd from rests r
-        join file on file.memory = r.memory and file.id = r.file
+      const pathOf = await pathsById(sql, memory, paths);
+      const select = `select r.file, r.line, s.machine, s.cwd from rests r
         left join entry on entry.memory = r.memory and entry.id = r.source left join session s on s.id = entry.session
-        where r.memory = ? and file.path in (#)`;
-      const rows = await allOf<{ path: string; line: string } & Ran>(sql, select, paths, memory);
-      const byLine = Map.groupBy(rows, ({ path, line }) => `${path} ${line}`);
+        where r.memory = ? and r.file in (#)`;
+      const rows = await allOf<{ file: string; line: string } & Ran>(sql, select, [...pathOf.keys()], memory);
+      const byLine = Map.groupBy(rows, ({ file, line }) => `${pathOf.get(file)} ${line}`);
       return new Set([...byLine].flatMap(([line, of]) => (of.every((each) => ranElsewhere(each, here)) ? line : [])));
     },
     holding: (words) => topicsHolding(sql, memory, words),
@@ -258,17 +268,19 @@ export function sourceOfRows(
       return new Map(rows.map(({ path, at }) => [path, at ?? '']));
     },
     async unsorted({ isQuick = false } = {}) {
-      const known = await sql.all<{ day: string }>(
-        "select distinct day from entry where memory = ? and state = 'new' order by day desc limit ?",
-        ...[memory, MOST_DAYS],
+      // By time, as by day SQLite would go through all entries of the memory.
+      const waiting = await sql.all<{ day: string }>(
+        "select day from entry where memory = ? and state = 'new' order by at desc limit ?",
+        ...[memory, MOST_WAITING],
       );
+      const known = [...new Set(waiting.map(({ day }) => day))].slice(0, MOST_DAYS);
       const newest = isQuick
         ? []
         : await sql.all<{ path: string }>(
             "select path from file where memory = ? and path >= 'logs/' and path < 'logs0' order by path desc limit ?",
             ...[memory, NEWEST_LOGS],
           );
-      const paths = new Set([...known.map(({ day }) => logPath(day)), ...newest.map(({ path }) => path)]);
+      const paths = new Set([...known.map(logPath), ...newest.map(({ path }) => path)]);
       const logs = await this.read([...paths].filter((path) => logDay(path) !== null));
       const items = itemsOf(logs);
       const named = [...items.values()].flatMap((those) => those.map(({ id }) => id));
@@ -306,6 +318,13 @@ export function sourceOfRows(
       return null;
     },
   };
+}
+
+/** Asked for first: joined to what lines rest on, SQLite would go through what all lines of the memory rest on. */
+async function pathsById(sql: Db, memory: string, paths: readonly string[]): Promise<Map<string, string>> {
+  const select = 'select id, path from file where memory = ? and path in (#)';
+  const rows = await allOf<{ id: string; path: string }>(sql, select, paths, memory);
+  return new Map(rows.map(({ id, path }) => [id, path]));
 }
 
 /** `4 entries: 3 added, 1 changed`. */
