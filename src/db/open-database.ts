@@ -9,7 +9,7 @@ import { listNames } from '../base/files/directories.ts';
 import { makeDirectory, makeFile, readTextNow, statNow } from '../base/files/files.ts';
 import type { Db, Sql } from './sql.ts';
 
-/** Another number with every change of schema.sql, until there is a release. */
+/** Another number with every change of the tables in schema.sql, until there is a release; an index more changes none. */
 export const SCHEMA_VERSION = 5;
 
 /**

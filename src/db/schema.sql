@@ -63,6 +63,7 @@ create index entry_state on entry (memory, state, at);
 create index entry_turn on entry (session, turn);
 create index entry_day on entry (memory, day);
 create index entry_job on entry (job);
+create index entry_found on entry (memory, at) where found is not null;
 -- What a line of a file rests on: an entry, or the program that wrote it. A line without a row is a person's.
 create table rests (
   memory text not null, file text not null, line text not null, source text not null, primary key (memory, file, line, source));
