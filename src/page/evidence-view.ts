@@ -80,8 +80,8 @@ async function entryItem(at: At, memory: Place, { entry, said, href }: ShownEntr
   const became = state === 'placed' ? '' : html`, ${state === 'gone' ? reason : state}`;
   const place = href && `${href.replace('#', `&around=${id}#`)}`;
   return html`<article class="entry">${text === said ? '' : html`<p>${inlineMarkdown(text)}</p>`}
-${quotes.map(({ quote }) => quoted(quote))}
-<p class="meta">${first ? html`Said by ${SPEAKERS[by] ?? by}` : `Written by a ${by === 'assistant' ? 'program' : 'person'}`}, ${when(saidAt, at)}${
+${quotes.map(({ quote }) => (quote === said ? '' : quoted(quote)))}
+<p class="meta">${first ? html`Said by ${SPEAKERS[by] ?? by}${first.quote === said ? ' in these words' : ''}` : `Written by a ${by === 'assistant' ? 'program' : 'person'}`}, ${when(saidAt, at)}${
     session && isWhole ? html`, in <span class="said">${await saySession(at.app, session)}</span>` : ''
   }${around && !isWhole ? html` · <a class="swap" href="${place}">In the conversation</a>` : ''}${became || strength === 'implied' ? html` · ${type}, ${strength}${became}` : ''}</p>
 ${around && isWhole ? await surroundings(at, memory, around) : ''}

@@ -11,7 +11,7 @@ import { MEMORY_TYPES } from '../memory/memory-types.ts';
 import { isCheckedIn } from '../memory/paths.ts';
 import { conflictedIn } from '../memory/recall/recall-source.ts';
 import { isArchivePath, locateLines } from '../memory/text/topic.ts';
-import { entryBody, SPEAKERS } from './evidence-view.ts';
+import { entryBody, quoted, SPEAKERS } from './evidence-view.ts';
 import { inlineMarkdown } from './markdown-html.ts';
 import {
   type At,
@@ -56,7 +56,7 @@ export async function memoryView(at: At, [id, what = '', ...rest]: string[]): Pr
     return {
       title: 'Memory',
       part: 'memory',
-      body: html`<h1>Memory</h1>${empty('Nothing is remembered yet', text)}`,
+      body: html`<h1>What it knows</h1>${empty('Nothing is remembered yet', text)}`,
     };
   }
   const part = Object.hasOwn(PARTS, what) ? PARTS[what] : undefined;
@@ -170,7 +170,7 @@ async function freshSection({ app, url }: At, { id, row }: Place): Promise<Html 
     .slice(0, MOST_NEW)
     .map(
       ({ id: entry, text, evidence, by, changes }) =>
-        html`<li class="line"><details id="n-${entry}"><summary><div class="what">${inlineMarkdown(text)}</div>${by === 'human' ? '' : html` <span class="tag">said by ${SPEAKERS[by] ?? by}</span>`}</summary><div class="evidence">${changes ? html`<p>Instead of: <span class="said">${changes}</span></p>` : ''}${evidence.map(({ quote }) => html`<blockquote class="quote"><q class="said" dir="auto">${quote}</q></blockquote>`)}<p class="meta"><a href="/memory/${id}/entry/${entry}">Where it was said</a></p></div></details></li>`,
+        html`<li class="line"><details id="n-${entry}"><summary><div class="what">${inlineMarkdown(text)}</div>${by === 'human' ? '' : html` <span class="tag">said by ${SPEAKERS[by] ?? by}</span>`}</summary><div class="evidence">${changes ? html`<p>Instead of: <span class="said">${changes}</span></p>` : ''}${evidence.map(({ quote }) => (quote === text ? '' : quoted(quote)))}<p class="meta"><a href="/memory/${id}/entry/${entry}">Where it was said</a></p></div></details></li>`,
     )}</ul>${more > 0 ? html`<p class="meta more"><a href="/changes?memory=${id}">${sayCount(more, 'more entry')}</a></p>` : ''}</section>`;
 }
 

@@ -54,9 +54,6 @@ const KEYS: [keys: string[], what: string][] = [
 
 const MOON = html`<path d="M20 14.5A8.5 8.5 0 0 1 9.5 4a8.5 8.5 0 1 0 10.5 10.5Z"/>`;
 
-/** Ids are told apart by what they begin with; the address has the whole. */
-export const shortEntry = (id: string) => id.slice(0, 10);
-
 export function shell({ title, part, body }: View, at: At, waiting: number): Html {
   const flash = at.visit.flashes.get(at.url.searchParams.get('said') ?? '');
   const link = ([name, href, text]: (typeof PARTS)[number]) =>
@@ -207,13 +204,6 @@ export function thePlace(places: readonly Place[], id: string | null | undefined
   const place = placeCalled(places, id);
   if (place) return place;
   throw new AppError('bad-input', 'There is no such memory.');
-}
-
-/** The memory that alone is asked for, or none; and whether something is of what is asked for. */
-export function askedOf({ places, url }: At) {
-  const asked = placeCalled(places, url.searchParams.get('memory'));
-  const known = new Set((asked ? [asked] : places).map(({ id }) => id));
-  return { asked, isAsked: (of: { memory: string }) => known.has(of.memory) };
 }
 
 /** The way to another memory; `all`: what none of them alone is called, where that can be asked for. */

@@ -38,9 +38,9 @@ describe.skipIf(!hasBrowser)('the page', () => {
     await go(`/memory/${memory}`);
     const agreements = page.locator('.topic', { hasText: 'working-agreements' });
     const line = agreements.locator('.line', { hasText: 'pnpm' });
-    expect(await line.locator('.quote').isVisible()).toBe(false);
+    expect(await line.locator('.entry').isVisible()).toBe(false);
     await line.locator('summary').press('Enter');
-    expect(await line.locator('.quote').first().innerText()).toContain('Always use pnpm');
+    expect(await line.locator('.entry').innerText()).toContain('Said by you in these words');
     await line.getByRole('link', { name: 'In the conversation' }).first().click();
     expect(await page.locator('.talk mark').first().innerText()).toContain('Always use pnpm');
     // What comes next, word for word.
