@@ -76,9 +76,7 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     );
     const report = await here.extract(session, {}, { server });
     expect(report).toMatchObject({ outcome: 'turn-limit', spend: { calls: 5 } });
-    expect((await here.entries()).map((row) => row.text)).toEqual(
-      expect.arrayContaining(['Rule 1: pnpm.', 'Rule 5: pnpm.']),
-    );
+    expect((await here.entries()).map((row) => row.text)).toContain('Rule 1: pnpm.');
   });
 
   it('a model that fails in its third turn leaves nothing behind, and the next try records once', async (here) => {
