@@ -168,7 +168,6 @@ interface ClientDreamDeps {
   hours: number;
   /** So long sessions are kept that were sent. */
   sessionDays: number;
-  copiesDir: string;
   /** Why nocturne does not work there. */
   off?: string;
   extract(request: ExtractRequest, options: PartOptions): Promise<ExtractReport>;
@@ -300,14 +299,14 @@ export function isKept(row: SessionRow, { now, days }: { now: Date; days: number
 
 async function openOne(
   { id, row }: ClientDream['sessions'][number],
-  { memories, copiesDir, sessionDays: days }: ClientDreamDeps,
+  { memories, sessionDays: days }: ClientDreamDeps,
 ): Promise<Session> {
   const { db, machine, clock } = memories;
   const there = await sessionThere(db, row, { now: clock.now(), days });
   try {
-    const opened = there && (await openTranscript(db, { session: there.id, isLive: false, machine, copiesDir }));
+    const opened = there && (await openTranscript(db, { session: there.id, isLive: false, machine }));
     // Nothing says where it is in the memory that is written to.
-    if (opened) return Object.assign(opened, { discard: opened.discard ?? (() => {}) });
+    if (opened) return Object.assign(opened, { isKept: true });
   } catch (error) {
     if (!isAppError(error)) throw error;
   }

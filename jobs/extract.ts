@@ -18,7 +18,7 @@ import { coverageWhere, entriesAmong, intervalOf } from '../src/memory/entries.t
 import { beginJob, endJob, usageOf } from '../src/memory/job-rows.ts';
 import type { MemoryRow } from '../src/memory/memories.ts';
 import { enterSession, openTranscript, type SessionRow, sessionNamed, sessionRow } from '../src/memory/session-rows.ts';
-import { type ReadPoint, readPointAt, type Session } from '../src/transcript/session.ts';
+import { type ReadPoint, readPointAt } from '../src/transcript/session.ts';
 import { type Asked, askExtractor, type Extraction, type SpendPorts } from './extract/ask-extractor.ts';
 import {
   type CoveredTurns,
@@ -46,11 +46,10 @@ export async function extract(request: ExtractRequest, deps: ExtractDeps): Promi
     job: null,
     ...nothingDone(),
   };
-  let session: Session | undefined;
   let end: ExtractEnd;
   try {
     // 1.
-    session = await openFor(request, deps);
+    const session = await openFor(request, deps);
     Object.assign(report, { session: session.id, transcript: session.path });
     const memory = await deps.memoryFor(session);
     report.memory = memory.id;
@@ -58,19 +57,17 @@ export async function extract(request: ExtractRequest, deps: ExtractDeps): Promi
     end = await extractOpened({ session, memory, userMemory }, { report, request, deps });
   } catch (error) {
     end = failedBy(error);
-  } finally {
-    session?.discard?.();
   }
   return { ...report, ...end, spend: await usageOf(deps.memories.db, report.job ?? '') };
 }
 
 type Opened = Pick<Extraction, 'session' | 'memory' | 'userMemory'>;
 
-async function openFor({ opened, ended, ...where }: ExtractRequest, { memories, copiesDir, open }: ExtractDeps) {
+async function openFor({ opened, ended, ...where }: ExtractRequest, { memories, open }: ExtractDeps) {
   if (isAppError(opened)) throw opened;
   if (opened) return opened;
   const { db, machine } = memories;
-  return openTranscript(db, { ...where, isLive: !ended, machine, copiesDir, openFile: open });
+  return openTranscript(db, { ...where, isLive: !ended, machine, openFile: open });
 }
 
 /** What one extraction is made with, and the report that it fills in. */
@@ -185,7 +182,7 @@ async function extractPending(opened: Opened, known: Known, run: Run): Promise<E
 async function begin({ session, memory }: Opened, known: Known, { report, request, deps }: Run) {
   const { memories, startedBy } = deps;
   const at = memories.clock.now().toISOString();
-  const machine = session.discard ? null : memories.machine;
+  const machine = session.isKept ? null : memories.machine;
   const kind = request.reopen ? 'reprocess' : 'extract';
   const asked = { transcript: session.path, instructions: request.instructions };
   if (report.job === null || !known.row) {

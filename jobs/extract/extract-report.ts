@@ -47,8 +47,6 @@ export interface ExtractDeps extends ExtractedDeps {
   userMemoryFor?(memory: MemoryRow): Promise<MemoryRow | null>;
   /** Ids of the memories that a session's agent may write to. Default: those two. */
   writableFor?(session: { cwd?: string }, memory: MemoryRow): Promise<readonly string[]>;
-  /** A directory where copies of kept sessions lie while they are read. */
-  copiesDir: string;
   /** How long a transcript must not have changed for its last turn to be settled. */
   quietMs: number;
   excerptTokens: number;

@@ -4,12 +4,8 @@
 // Promises: a session is one row in a memory; what is kept anew takes the place of what was there whole; what is sent again is there once;
 // a part follows what is there, or changes nothing; who reads what was sent never learns a directory of the machine that it came from.
 
-import { createHash, randomUUID } from 'node:crypto';
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
 import { AppError, isAppError } from '../base/errors.ts';
-import { listNames } from '../base/files/directories.ts';
-import { makeDirectory, removeFile, writeNew } from '../base/files/files.ts';
-import { isDead, thisProcess } from '../base/process.ts';
 import { redact } from '../base/secrets/redact-text.ts';
 import { DAY_MS } from '../base/time.ts';
 import { type Db, insert, keepSetting, newId, type Sql, settingOf } from '../db/sql.ts';
@@ -103,13 +99,12 @@ interface OpenBy {
   name?: string;
   isLive: boolean;
   machine: string;
-  copiesDir: string;
   openFile?: typeof openSession;
 }
 
-/** Opens a session where it is; to be discarded where it says how. Errors: those of `openSession`. */
+/** Opens a session where it is, else what is kept of it. Errors: those of `openSession`. */
 export async function openTranscript(sql: Sql, by: OpenBy): Promise<Session> {
-  const { openFile = openSession, isLive, copiesDir } = by;
+  const { openFile = openSession, isLive } = by;
   const row = by.session === undefined ? undefined : await sessionRow(sql, by.session);
   const path = by.transcript ?? (row?.machine === by.machine ? row.path : null) ?? '';
   try {
@@ -119,7 +114,7 @@ export async function openTranscript(sql: Sql, by: OpenBy): Promise<Session> {
     const isKept = await sql.get('select 1 from piece where session = ? limit 1', row.id);
     // Where a file is to be read, that is what is missing.
     if (!isKept && path !== '') throw error;
-    return openPieces(sql, row, copiesDir);
+    return openPieces(sql, row);
   }
 }
 
@@ -149,28 +144,11 @@ export async function keepPieces(db: Db, id: string, session: Session): Promise<
   });
 }
 
-/**
- * Opens what is kept of a session, like a file; `discard` it when it was read. `dir`: where a copy lies meanwhile. Errors:
- * `transcript-gone` where nothing is kept.
- */
-async function openPieces(sql: Sql, row: SessionRow, dir: string): Promise<Session> {
-  const pieces = await sql.all<{ body: Buffer }>('select body from piece where session = ? order by n', row.id);
-  if (pieces.length === 0) throw new AppError('transcript-gone', `Nothing is kept of session ${row.name}.`);
-  const bytes = Buffer.concat(pieces.map(({ body }) => body));
-  // Copies of processes that died.
-  for (const name of listNames(dir))
-    if (isDead(decodeURIComponent(name).split(' ')[0] as string)) removeFile(join(dir, name));
-  const path = join(dir, encodeURIComponent(`${thisProcess()} ${randomUUID()}`));
-  makeDirectory(dir);
-  writeNew(path, bytes);
-  try {
-    const isSnapshot = bytes.subarray(0, 32).toString().startsWith('{"session":');
-    const session = await (isSnapshot ? openSnapshot(path) : openSession(path, { id: row.name }));
-    return Object.assign(session, { id: row.name, discard: () => removeFile(path) });
-  } catch (error) {
-    removeFile(path);
-    throw error;
-  }
+/** Opens what is kept of a session, like a file. Errors: `transcript-gone` where nothing is kept. */
+async function openPieces(sql: Sql, { id, name }: SessionRow): Promise<Session> {
+  const pieces = await sql.all<{ body: Buffer }>('select body from piece where session = ? order by n', id);
+  if (pieces.length === 0) throw new AppError('transcript-gone', `Nothing is kept of session ${name}.`);
+  return Object.assign(openSnapshot(Buffer.concat(pieces.map(({ body }) => body))), { id: name });
 }
 
 export interface SentRow extends SessionRow {

@@ -1,7 +1,6 @@
 // What a line or an entry rests on: the entry, the words in the conversation with who spoke and when, the session, and the night
 // that put it there.
 
-import { join } from 'node:path';
 import { html } from 'hono/html';
 import type { ToldOperation } from '../../jobs/dream/dream-landing.ts';
 import { AppError, describeError, isAppError } from '../base/errors.ts';
@@ -114,11 +113,10 @@ async function nightsOf({ app: { db }, config }: At, memory: Place, entry: strin
 }
 
 /** Opens a session of a memory, where it is or as it was kept. Errors: those of its transcript. */
-async function openNamed({ app, config }: At, memory: Place, name: string): Promise<Session> {
+async function openNamed({ app }: At, memory: Place, name: string): Promise<Session> {
   const row = await sessionNamed(app.db, memory.id, name);
   if (!row) throw new AppError('bad-input', 'There is no such session any more.');
-  const copiesDir = join(config.home, 'copies');
-  return openTranscript(app.db, { session: row.id, name, isLive: false, machine: app.machine, copiesDir });
+  return openTranscript(app.db, { session: row.id, name, isLive: false, machine: app.machine });
 }
 
 /** The message with the words, and what stands before and behind it. */
@@ -129,9 +127,8 @@ async function surroundings(
 ): Promise<Html> {
   const found: Message[] = [];
   let after = -1;
-  let opened: Session | undefined;
   try {
-    opened = await openNamed(at, memory, session);
+    const opened = await openNamed(at, memory, session);
     for await (const each of opened.messages()) {
       if (after < 0 && found.length > BEFORE) found.shift();
       if (textOf(each) === '') continue;
@@ -144,8 +141,6 @@ async function surroundings(
   } catch (error) {
     if (!isAppError(error)) throw error;
     return html`${quoted(quote)}<p class="dim">The conversation cannot be shown: ${describeError(error)}</p>`;
-  } finally {
-    opened?.discard?.();
   }
   const said = await Promise.all(
     found.map((each) => messageItem(each, { at, quote: each.id === message ? quote : undefined })),

@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { z } from '@hono/zod-openapi';
 import { isKept } from '../../jobs/client-dream.ts';
 import { isAppError } from '../base/errors.ts';
+import { listNames } from '../base/files/directories.ts';
 import { writePieces } from '../base/files/file-pieces.ts';
 import { removeFile } from '../base/files/files.ts';
-import { thisProcess } from '../base/process.ts';
+import { isDead, thisProcess } from '../base/process.ts';
 import { newId } from '../db/sql.ts';
 import { type MemoryRow, memoryRow } from '../memory/memories.ts';
 import {
@@ -155,7 +156,11 @@ async function refuseWhereManyWait({ tenant }: MemoryRow, { deps, caller }: Aske
 /** What was sent, in a file that goes when the request is over; `sha`: SHA-256 of it, decompressed. */
 async function withBody<T>(call: Call, work: (body: { path: string; sha: string }) => Promise<T>): Promise<T> {
   const { deps, context } = call;
-  const path = join(deps.config.home, 'copies', encodeURIComponent(`${thisProcess()} ${newId('body')}`));
+  const dir = join(deps.config.home, 'copies');
+  // Those of processes that died.
+  for (const name of listNames(dir))
+    if (isDead(decodeURIComponent(name).split(' ')[0] as string)) removeFile(join(dir, name));
+  const path = join(dir, encodeURIComponent(`${thisProcess()} ${newId('body')}`));
   const most = deps.config.sessionBytes;
   const tooLarge = new ApiError('request_too_large', `The session is too large: at most ${most} bytes are allowed.`);
   async function* bounded() {

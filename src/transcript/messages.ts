@@ -97,8 +97,8 @@ export interface Session {
   request?: Readonly<Record<string, unknown>>;
   /** Lines that were skipped or cut; complete once `messages()` was read to its end. */
   readonly unreadableLines: number;
-  /** Of a copy that was made for one job: to be called when that is over. */
-  discard?(): void;
+  /** No file here is it: it was read of what is kept of it. */
+  isKept?: boolean;
   /** In file order, from the beginning, or from where another reading left off. Also after the file has grown. */
   messages(from?: ReadPoint): AsyncIterable<Message>;
 }

@@ -5,7 +5,7 @@
 // made before that, so that none changes. All text of a snapshot was redacted whole; it has no read points.
 
 import { hash } from 'node:crypto';
-import { AppError, isAppError } from '../base/errors.ts';
+import { AppError } from '../base/errors.ts';
 import { isDirectory } from '../base/files/directories.ts';
 import { readSlice } from '../base/files/file-pieces.ts';
 import { type FileStat, statFile } from '../base/files/files.ts';
@@ -21,7 +21,7 @@ import { gemini } from './formats/gemini.ts';
 import { opencode } from './formats/opencode.ts';
 import { pi } from './formats/pi.ts';
 import type { Format, FormatName, Message, OnUnreadable, Part, Reading, ReadPoint, Session } from './messages.ts';
-import { MAX_LINE_BYTES, objectsIn, readHead, readObjects, readTail, scanDecoded } from './records.ts';
+import { MAX_LINE_BYTES, objectsIn, readHead, readTail, scanDecoded } from './records.ts';
 
 export type { ReadPoint, Session } from './messages.ts';
 
@@ -38,8 +38,6 @@ export interface OpenOptions {
   id?: string;
   /** The session still runs: a last line that is only half there is not unreadable, it waits. */
   isLive?: boolean;
-  /** Where a snapshot of it is, for when the transcript is gone. */
-  snapshot?: string;
 }
 
 /**
@@ -47,15 +45,6 @@ export interface OpenOptions {
  * an AppError: `transcript-gone`, `unknown-format`, or `bad-input` for a directory or a JSON document past 256 MiB.
  */
 export async function openSession(path: string, options: OpenOptions = {}): Promise<Session> {
-  try {
-    return await openTranscript(path, options);
-  } catch (error) {
-    if (!options.snapshot || !isAppError(error, 'transcript-gone')) throw error;
-    return openSnapshot(options.snapshot);
-  }
-}
-
-async function openTranscript(path: string, options: OpenOptions): Promise<Session> {
   if (path === '') {
     const which = options.id === undefined ? 'the session' : `session ${options.id}`;
     throw new AppError('transcript-gone', `It is not known where the transcript of ${which} is.`, {
@@ -266,35 +255,25 @@ function isTooLong(line: string): boolean {
   return line.length > MAX_LINE_BYTES / 3 && Buffer.byteLength(line) > MAX_LINE_BYTES;
 }
 
-/** The session in a snapshot, as it was then. Throws `transcript-gone` where it is not there, or is none. */
-export async function openSnapshot(path: string): Promise<Session> {
-  const gone = new AppError('transcript-gone', `There is no snapshot of a session at ${path}.`);
-  const head = statFile(path) && (await findHead(path));
-  if (head === null) throw gone;
+/** The session in a snapshot, as it was then. Errors: `transcript-gone` where it is none. */
+export function openSnapshot(bytes: Buffer): Session {
+  const records = () => objectsIn(bytes.toString(), RECORD_START);
+  const head = records().next().value?.session;
+  if (!isObject(head)) throw new AppError('transcript-gone', 'What is kept of the session is no snapshot of one.');
   let unreadableLines = 0;
   return {
-    ...head,
+    ...(head as unknown as Omit<Session, 'messages' | 'unreadableLines' | 'request'>),
+    isKept: true,
     get unreadableLines() {
       return unreadableLines;
     },
     async *messages() {
-      for await (const record of recordsOf(path)) {
+      for (const record of records()) {
         if (isObject(record.message)) yield markPasted(record.message as unknown as Message);
         if (typeof record.unreadableLines === 'number') unreadableLines = record.unreadableLines;
       }
     },
   };
-}
-
-type Head = Omit<Session, 'messages' | 'unreadableLines' | 'request'>;
-
-async function findHead(path: string): Promise<Head | null> {
-  for await (const { session } of recordsOf(path)) return isObject(session) ? (session as unknown as Head) : null;
-  return null;
-}
-
-function recordsOf(path: string) {
-  return readObjects(path, { recordStart: RECORD_START });
 }
 
 async function redactPart(part: Part, redact: Redact): Promise<Part> {

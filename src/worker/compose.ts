@@ -1,7 +1,7 @@
 // The only place where the parts are wired: settings in, memories and the jobs on them out. Every face uses it.
 // Opening opens the database, and no memory; a job is loaded when it is first run.
 
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname } from 'node:path';
 import type { DreamEstimate } from '../../jobs/dream/dream-proposal.ts';
 import type { DreamReport, DreamRequest } from '../../jobs/dream.ts';
 import type { Edited, edit, editInPlace, pin, restore } from '../../jobs/edit.ts';
@@ -224,7 +224,6 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
       ...deps,
       spendOf: spendFor,
       claim: options.claim,
-      copiesDir: join(home, 'copies'),
       quietMs: config.quietMs,
       excerptTokens: config.excerptTokens,
       fork: config.fork,
@@ -284,12 +283,12 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
     options: JobOptions,
     run: (request: ExtractRequest, options: JobOptions) => Promise<ExtractReport>,
   ): Promise<ExtractReport> => {
-    const where = { isLive: !request.ended, machine: memories.machine, copiesDir: join(home, 'copies') };
+    const where = { isLive: !request.ended, machine: memories.machine };
     const opened =
       request.opened ?? (await openTranscript(db, { ...request, ...where }).catch(onAppError((error) => error)));
     if (isAppError(opened)) return run({ ...request, opened }, options);
     const memory = options.memory ?? (await memoryForWork(opened));
-    const at = { memory: memory.id, machine: opened.discard ? null : memories.machine, at: clock.now().toISOString() };
+    const at = { memory: memory.id, machine: opened.isKept ? null : memories.machine, at: clock.now().toISOString() };
     const { id: key } = await db.write((sql) => enterSession(sql, at, opened));
     const payload = { ended: request.ended, size: opened.sizeBytes };
     const work = (claim: Claim, signal: AbortSignal) =>
@@ -297,7 +296,6 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
     const item = { kind: 'extract', key, memory: memory.id, payload } as const;
     return byHand(self, item, { signal: options.signal, work }).catch(
       onAppError((error) => {
-        opened.discard?.();
         const of = { session: opened.id, transcript: opened.path, memory: memory.id, job: null, spend: NO_SPEND };
         return { ...nothingDone(), ...of, outcome: 'busy' as const, error: failureOf(error) };
       }, 'conflict'),

@@ -155,11 +155,8 @@ async function failuresOf(
 async function read(app: App, known: Known, item: InboxRow | undefined) {
   const { memories, db, machine, config } = app;
   const { row, memory } = known;
-  let session: Session | undefined;
   try {
-    const copiesDir = `${config.home}/copies`;
-    session = known.session ?? (await openTranscript(db, { session: row?.id, isLive: true, machine, copiesDir }));
-    const opened = session;
+    const opened = known.session ?? (await openTranscript(db, { session: row?.id, isLive: true, machine }));
     const sorted = await sortTurns(opened, {
       ...{ memories, memory: memory?.id ?? '', row: undefined, writable: memory ? [memory.id] : [], job: null },
       // It may have been put in for a session that is over.
@@ -174,8 +171,6 @@ async function read(app: App, known: Known, item: InboxRow | undefined) {
   } catch (error) {
     if (!isAppError(error)) throw error;
     return { ranges: [], holds: null, unreadable: describeError(error), cwd: row?.cwd ?? undefined, left: null };
-  } finally {
-    session?.discard?.();
   }
 }
 

@@ -2,7 +2,6 @@
 // tried again and when, or given up and listed, by the rules of the table in errors.ts.
 // Promises: the claim is renewed while the job runs; who lost it ends, and changes nothing more; who is told to end gives it back.
 
-import { join } from 'node:path';
 import type { ExtractRequest } from '../../jobs/extract/extract-report.ts';
 import type { LearnAgainRequest } from '../../jobs/extract.ts';
 import { programOf } from '../agent/programs/programs.ts';
@@ -166,14 +165,14 @@ async function runForClient(
 ): Promise<Ending> {
   const { takeBackDream, workClientDream } = await import('../../jobs/client-dream.ts');
   const { memories, config, clock } = app;
-  const { dreamHours: hours, sessionDays, home } = config;
+  const { dreamHours: hours, sessionDays } = config;
   if (item.kind === 'undo') return takeBackDream(item.job ?? '', memories);
   const standing = memory && (await app.standingOf(memory));
   const off = standing && !standing.enabled ? whenOff(standing, clock.now()) : undefined;
   if (off?.again) return off;
   const options: JobOptions = { claim: item, signal, startedBy: 'api', keepsUserMemory: true };
   return workClientDream(item, {
-    ...{ memories, hours, sessionDays, copiesDir: join(home, 'copies'), off: off?.why },
+    ...{ memories, hours, sessionDays, off: off?.why },
     extract: (request, of) => app.extract(request, { ...options, ...of }),
     dream: (request, of) => app.dream(of.memory, request, { ...options, ...of }),
   });

@@ -52,7 +52,7 @@ export function counting({ db }: Memories): ExtractDeps['spendOf'] {
 /** How an extraction into a memory is run. */
 export async function extractDeps(
   memory: MemoryRow,
-  { memories, home }: Pick<World, 'memories' | 'home'>,
+  { memories }: Pick<World, 'memories'>,
   { server, runAgent = loopInProcess, ...more }: JobsOptions = {},
 ): Promise<ExtractDeps> {
   const { access } = server ?? (await scriptedModel());
@@ -63,7 +63,6 @@ export async function extractDeps(
     runAgent,
     spendOf: counting(memories),
     memoryFor: async () => memory,
-    copiesDir: join(home, 'copies'),
     quietMs: 0,
     excerptTokens: 12_000,
     startedBy: 'person',
