@@ -188,10 +188,10 @@ function hasCause(error: string, text: string): boolean {
 const isCommand = (value: string) => /\s/.test(value) && programsIn(value).length > 0;
 
 /** Whether a text names a file or a program of a call. */
-function nameIn(text: string, act: Act): boolean {
+function nameIn(text: string, act: Act, contains = (name: string) => text.includes(name)): boolean {
   const programs = [...act.programs.map((each) => each.split(' ')[0]), shellOf(act)];
   const names = [...act.files.map((file) => file.split(/[/\\]/).at(-1)), ...programs];
-  return names.some((name = '') => name.length > 1 && text.includes(name));
+  return names.some((name = '') => name.length > 1 && contains(name));
 }
 
 /** So many calls looked for it, the last of which found it; so far back they are looked for. */
@@ -301,7 +301,11 @@ function reasonProven({ candidate, tried, calls }: Lesson): string | Proven[] {
   const before = messages.filter(({ speaker, position = order }) => speaker === 'human' && position < order);
   // What a subagent reported, in whose words ever, is only as good as what comes of it.
   const told = own === report?.quoted ? report.tried : tried.find((each) => isAgents(each) && isReadThere(each));
-  const since = Math.max(...[before.at(-1), told?.result].map((each) => each?.position ?? Number.NEGATIVE_INFINITY));
+  // Who asks about a call does not part it from the answer.
+  const asksOf = (asked: string, act: Act) =>
+    asked.length <= PASSAGE_CHARS && nameIn(asked, act, (name) => containsLiteral(name, asked));
+  const since = ({ act }: TriedCall) =>
+    Math.max(...[before.findLast((each) => !asksOf(each.text, act)), told?.result].map((each) => each?.position ?? -1));
   const said = `${text}\n${own.quote}`;
   // What it was concluded from is as good as what came of it, where the person said nothing between; neither need be quoted, as most
   // of what tools said is not shown.
@@ -309,7 +313,7 @@ function reasonProven({ candidate, tried, calls }: Lesson): string | Proven[] {
     const { act, result } = of;
     if (told && isAgents(of)) return false;
     const quotes = calls.flatMap((each) => (each.tried === of && each.isResult ? each.quoted.quote : []));
-    if (result.position <= since || (act.ended !== 'worked' && act.ended !== 'ran')) return false;
+    if (result.position <= since(of) || (act.ended !== 'worked' && act.ended !== 'ran')) return false;
     const values = literals(text);
     if (values.some((value) => IDENTIFIER.test(value) && result.text.includes(value))) return true;
     if (act.ended === 'ran' && quotes.length === 0) return false;

@@ -396,6 +396,17 @@ test('a reason is kept with a later call on what it names that worked, with the 
     ],
   } as Proposed;
   expect(await proposed(between, earlier)).toContain('a reason needs, beside that sentence');
+  // Who asks about what was run does not part it from the answer; a word that only holds its name does.
+  const ran = { run: 'vale docs/colors.mdx', prints: '0 errors in 0 files' };
+  const answer = 'Vale lints no mdx at all, so that run checked nothing';
+  const asks = (human: string): Step[] => [asked, ran, { human }, { says: `${answer}.` }];
+  const useless: Proposed = {
+    ...{ found: 'reason', text: 'Vale checked nothing: it lints no mdx at all, as that run of vale shows.' },
+    evidence: [['m3', answer]],
+  };
+  expect(await proposed(asks('why are you still using vale?'), useless)).toMatchObject({ found: 'reason' });
+  expect(await proposed(asks('what is the equivalent here?'), useless)).toContain('a reason needs, beside');
+  expect(await proposed(asks('why is it so slow?'), useless)).toContain('a reason needs, beside');
   const commit: Step = { run: `git commit -m "build: ${WHY}"`, prints: '[main 1a2b3c4] build' };
   expect(await proposed([asked, commit], { ...REASON, evidence: [['m1', WHY]] })).toMatchObject({ found: 'reason' });
   const yes = {
