@@ -104,7 +104,7 @@ async function tell(app: App, waiting: Waiting[], { json }: { json?: boolean }):
   }
 }
 
-/** What a piece of work is called: in JSON, to a person (`extract 0d8c1a52`, `dream`), and where it is. */
+/** What a piece of work is called: in JSON, to a person (`session 0d8c1a52`, `dream`), and where it is. */
 export async function namesOf(
   { db }: App,
   { kind, key, memory }: { kind: JobKind; key: string; memory: MemoryRow | null | undefined },
@@ -113,7 +113,7 @@ export async function namesOf(
   const short = session ? await shortId(db, 'session', session.name) : key.split(' ').at(-1);
   return {
     key: session?.name ?? (kind === 'dream' ? kind : key),
-    name: kind === 'dream' ? kind : `${kind} ${short}`,
+    name: kind === 'dream' ? kind : `${kind === 'extract' ? 'session' : 'again'} ${short}`,
     place: memory ? placeOf(memory) : null,
   };
 }
@@ -127,7 +127,7 @@ async function ring(app: App, waiting: Waiting[]): Promise<boolean> {
     ...{ url: config.queueUrl, namespace: await queueNamespace(db, config.home), now: () => clock.now() },
     onError(message) {
       isNotified = false;
-      note(`The queue was not notified: ${message} The work waits; a worker finds it by itself.`);
+      note(`Redis was not told: ${message} A worker finds it by itself.`);
     },
   });
   for (const { kind, key, news, notBefore } of waiting) await wake.ring({ kind, key, news, at: new Date(notBefore) });
@@ -153,10 +153,21 @@ async function find(app: App, { agent, since, instructions, json }: Finding): Pr
   for (const problem of report.problems) note(problem);
 }
 
+const SAID: Record<string, string> = {
+  'nothing-new': 'without news',
+  waiting: 'waiting already',
+  blocked: 'not readable yet',
+  'still-open': 'still open',
+  declined: 'from before set-up',
+  'non-interactive': 'without a person',
+  subagent: 'of subagents',
+  own: "of nocturne's own",
+};
+
 function describe(report: SweepReport): string {
   const lines = Object.entries(report.agents).map(([agent, { found, enqueued = 0, ...skipped }]) => {
-    const others = Object.entries(skipped).map(([verdict, count]) => `${count} ${verdict}`);
-    return `${agent.padEnd(12)} ${found} found, ${enqueued} enqueued${others.length > 0 ? `, ${others.join(', ')}` : ''}`;
+    const others = Object.entries(skipped).map(([verdict, count]) => `${count} ${SAID[verdict] ?? verdict}`);
+    return `${agent.padEnd(12)} ${found} found, ${enqueued} to be read${others.length > 0 ? `, ${others.join(', ')}` : ''}`;
   });
   for (const [reason, count] of Object.entries(report.off ?? {}))
     lines.push(`${' '.repeat(13)}${count} off: ${reason}`);

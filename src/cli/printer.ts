@@ -15,7 +15,7 @@ import { sayOp, sayOperations } from '../memory/memory-types.ts';
 import { shortId } from '../memory/short-ids.ts';
 import { isTopicPath } from '../memory/text/topic.ts';
 import { note, type Printing, print } from '../terminal/output.ts';
-import { sayTokens } from '../terminal/phrases.ts';
+import { sayOutcome, sayTokens } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { placeOf } from '../worker/whose-memory.ts';
 
@@ -63,7 +63,7 @@ function sayExtract(report: ExtractReport): string {
   const unread = report.unreadableLines > 0 ? `, ${sayCount(report.unreadableLines, 'unreadable line')} skipped` : '';
   const waiting = report.openTurns > 0 ? `, ${sayCount(report.openTurns, 'turn')} still open` : '';
   const { outcome, entries } = report;
-  const did = outcome === 'recorded' ? `${sayCount(entries.length, 'thing')} learned` : outcome.replaceAll('-', ' ');
+  const did = outcome === 'recorded' ? `${sayCount(entries.length, 'thing')} learned` : sayOutcome(outcome);
   return `${did}${unread}${waiting}`;
 }
 
@@ -126,7 +126,7 @@ export async function printDream(
   const summary = sayOperations(report.operations);
   // A dream that did not come so far has not counted them.
   const size = index && index.topics > 0 ? `; ${sayCount(index.topics, 'topic')}` : '';
-  const said = report.outcome === 'dreamed' && summary ? summary : report.outcome.replaceAll('-', ' ');
+  const said = report.outcome === 'dreamed' && summary ? summary : sayOutcome(report.outcome);
   const lines = [`dream: ${said}${size}`, ...(await sayNight(app, memory.id, report.operations))];
   const { length } = report.proposals;
   if (length > 0) lines.push(`  ${length} ${length === 1 ? 'waits' : 'wait'} for your answer: nocturne review`);

@@ -9,6 +9,7 @@ import type { MemoryRow } from '../memory/memories.ts';
 import { shortId, wholeId } from '../memory/short-ids.ts';
 import { canAsk, Questions } from '../terminal/ask.ts';
 import { EXIT, note, print, style } from '../terminal/output.ts';
+import { saySpeaker } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { withoutDreams } from '../worker/job-bounds.ts';
 import { placeOf } from '../worker/whose-memory.ts';
@@ -253,7 +254,7 @@ async function describeProposal({ db, config: { zone } }: App, proposal: ShownPr
   const { id, kind, topic, reason, entries, diff, job } = proposal;
   const told = entries.map(async ({ id: entry, text, at, quotes, speakers }) => [
     `  ${text} ${style('dim', `(${await shortId(db, 'entry', entry)})`)}`,
-    ...quotes.map((quote, n) => `    “${quote}” — ${speakers[n]}, ${localTime(at, zone)}`),
+    ...quotes.map((quote, n) => `    “${quote}” — ${saySpeaker(speakers[n])}, ${localTime(at, zone)}`),
     ...(quotes.length === 0 ? [`    written by a person, ${localTime(at, zone)}`] : []),
   ]);
   return [

@@ -17,6 +17,7 @@ import type { MemoryRow } from '../memory/memories.ts';
 import { sessionDirs } from '../memory/session-rows.ts';
 import { shortId } from '../memory/short-ids.ts';
 import { note, print, progress, style } from '../terminal/output.ts';
+import { sayOutcome, saySpeaker } from '../terminal/phrases.ts';
 import { type App, openApp } from '../worker/compose.ts';
 import type { Parts } from '../worker/job-bounds.ts';
 
@@ -73,7 +74,7 @@ async function demonstrate(app: App, transcripts: string[]): Promise<void> {
   const bar = progress('reading');
   const memory = await app.memoryFor();
   const tell = (name: string, { outcome, error }: { outcome: string; error?: Failure }) => {
-    bar.print(() => note(`  ${name}: ${outcome.replaceAll('-', ' ')}${error ? ` (${error.message})` : ''}`));
+    bar.print(() => note(`  ${name}: ${sayOutcome(outcome)}${error ? ` (${error.message})` : ''}`));
     if (error) process.exitCode = 1;
   };
   try {
@@ -115,7 +116,7 @@ function title(text: string): string {
 }
 
 function sayQuote(by: string, [first]: readonly { quote: string }[]): string {
-  return `${by === 'human' ? 'you' : `the ${by}`}: “${first?.quote ?? ''}”`;
+  return `${saySpeaker(by)}: “${first?.quote ?? ''}”`;
 }
 
 if (import.meta.main) await startWith(process.argv.slice(2));

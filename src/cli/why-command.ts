@@ -16,7 +16,7 @@ import { findId, severalMeant, shortId, wholeId } from '../memory/short-ids.ts';
 import { logDay } from '../memory/text/daily-log.ts';
 import { isTopicFile } from '../memory/text/topic.ts';
 import { print, style } from '../terminal/output.ts';
-import { dayAmong, plainly, sayTime, sayWhen } from '../terminal/phrases.ts';
+import { dayAmong, plainly, saySpeaker, sayTime, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { type SessionFate, sayProposals, sessionFates } from '../worker/session-fate.ts';
 import { saySession } from '../worker/session-names.ts';
@@ -234,7 +234,7 @@ async function describeEntry(app: App, entry: ExplainedEntry, indent = '', line 
     ...evidence.map(({ quote }) => `  “${quote}”`),
     evidence.length === 0
       ? `  written by a ${by === 'assistant' ? 'program' : 'person'}, ${when}`
-      : `  said by ${by === 'human' ? 'you' : by}, ${when}${session ? `, in ${await saySession(app, session)}` : ''}`,
+      : `  said by ${saySpeaker(by)}, ${when}${session ? `, in ${await saySession(app, session)}` : ''}`,
     ...(session ? [`  transcript ${transcript ?? 'unknown'}`] : []),
   ];
   return lines.map((each) => `${indent}${each}`).join('\n');

@@ -6,7 +6,7 @@ import { namesInSpool } from '../queue/spool.ts';
 import { listWork } from '../queue/waiting-work.ts';
 import { allWorkers } from '../queue/workers.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
-import { plainly } from '../terminal/phrases.ts';
+import { plainly, sayOutcome } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { gateOf } from '../worker/gate.ts';
 import type { WorkResult } from '../worker/work-item.ts';
@@ -93,9 +93,7 @@ async function checkAlive({ db, clock, config, machine }: App): Promise<void> {
   const alive = (await allWorkers(db)).filter(
     (row) => row.machine === machine && clock.now().getTime() - Date.parse(row.seen_at) < SIGN_OF_LIFE_WITHIN_MS,
   );
-  const backend = config.queueUrl ? 'redis' : 'polling';
-  for (const { process, seen_at } of alive)
-    note(`${process} (${backend}) was seen at ${toSecond(seen_at, config.zone)}`);
+  for (const { process, seen_at } of alive) note(`${process} was seen at ${toSecond(seen_at, config.zone)}`);
   if (alive.length > 0) return;
   note('No worker of this home was seen within two minutes.');
   process.exitCode = EXIT.failed;
@@ -113,7 +111,7 @@ function describeResult(
 ): string {
   const { outcome, delayedUntil, reason } = result;
   const later = delayedUntil ? `, again at ${toSecond(delayedUntil, config.zone)}` : '';
-  return `${name}: ${outcome}${later}${reason ? ` (${plainly(reason, config)})` : ''} [${place}]`;
+  return `${name}: ${sayOutcome(outcome)}${later}${reason ? ` (${plainly(reason, config)})` : ''} [${place}]`;
 }
 
 async function nameDelayed(app: App): Promise<void> {

@@ -10,6 +10,7 @@ import { sayOp } from '../memory/memory-types.ts';
 import { type ExplainedEntry, type ExplainedLine, explainEntries, historyOf, restingOn } from '../memory/rests.ts';
 import { openTranscript, sessionNamed } from '../memory/session-rows.ts';
 import { withoutMark } from '../memory/text/topic.ts';
+import { saySpeaker } from '../terminal/phrases.ts';
 import type { Message } from '../transcript/messages.ts';
 import type { Session } from '../transcript/session.ts';
 import { saySession } from '../worker/session-names.ts';
@@ -20,15 +21,6 @@ const BEFORE = 2;
 const AFTER = 1;
 const MOST_SAID = 1_600;
 const MOST_ENTRIES = 20;
-/** Who spoke, as one says it to the person. */
-export const SPEAKERS: Record<string, string> = {
-  human: 'you',
-  assistant: 'the agent',
-  tool: 'a tool',
-  subagent: 'a subagent',
-  harness: 'the program',
-};
-
 /** `href`: where the line stands alone, with the conversation around each quote. */
 export async function evidenceOfLine(
   at: At,
@@ -80,7 +72,7 @@ async function entryItem(at: At, memory: Place, { entry, said, href }: ShownEntr
   const place = href && `${href.replace('#', `&around=${id}#`)}`;
   return html`<article class="entry">${text === said ? '' : html`<p>${inlineMarkdown(text)}</p>`}
 ${quotes.map(({ quote }) => (quote === said ? '' : quoted(quote)))}
-<p class="meta">${first ? html`Said by ${SPEAKERS[by] ?? by}${first.quote === said ? ' in these words' : ''}` : `Written by a ${by === 'assistant' ? 'program' : 'person'}`}, ${when(saidAt, at)}${
+<p class="meta">${first ? html`Said by ${saySpeaker(by)}${first.quote === said ? ' in these words' : ''}` : `Written by a ${by === 'assistant' ? 'program' : 'person'}`}, ${when(saidAt, at)}${
     session && isWhole ? html`, in <span class="said">${await saySession(at.app, session)}</span>` : ''
   }${around && !isWhole ? html` · <a class="swap" href="${place}">In the conversation</a>` : ''}${became || strength === 'implied' ? html` · ${type}, ${strength}${became}` : ''}</p>
 ${around && isWhole ? await surroundings(at, memory, around) : ''}
@@ -159,7 +151,7 @@ async function messageItem(message: Message, { at, quote }: { at: At; quote?: st
     quote && place >= 0
       ? html`${cut.slice(0, place)}<mark>${quote}</mark>${cut.slice(place + quote.length)}`
       : html`${cut}`;
-  return html`<li class="message ${message.speaker}"><p class="meta">${SPEAKERS[message.speaker] ?? message.speaker}${message.at ? html`, ${when(message.at, at)}` : ''}</p><p class="text said" dir="auto">${said}</p></li>`;
+  return html`<li class="message ${message.speaker}"><p class="meta">${saySpeaker(message.speaker)}${message.at ? html`, ${when(message.at, at)}` : ''}</p><p class="text said" dir="auto">${said}</p></li>`;
 }
 
 function textOf({ parts, isPrivate }: Message): string {

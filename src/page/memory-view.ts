@@ -11,7 +11,8 @@ import { MEMORY_TYPES } from '../memory/memory-types.ts';
 import { isCheckedIn } from '../memory/paths.ts';
 import { conflictedIn } from '../memory/recall/recall-source.ts';
 import { isArchivePath, locateLines } from '../memory/text/topic.ts';
-import { entryBody, quoted, SPEAKERS } from './evidence-view.ts';
+import { saySpeaker } from '../terminal/phrases.ts';
+import { entryBody, quoted } from './evidence-view.ts';
 import { inlineMarkdown } from './markdown-html.ts';
 import {
   type At,
@@ -170,7 +171,7 @@ async function freshSection({ app, url }: At, { id, row }: Place): Promise<Html 
     .slice(0, MOST_NEW)
     .map(
       ({ id: entry, text, evidence, by, changes }) =>
-        html`<li class="line"><details id="n-${entry}"><summary><div class="what">${inlineMarkdown(text)}</div>${by === 'human' ? '' : html` <span class="tag">said by ${SPEAKERS[by] ?? by}</span>`}</summary><div class="evidence">${changes ? html`<p>Instead of: <span class="said">${changes}</span></p>` : ''}${evidence.map(({ quote }) => (quote === text ? '' : quoted(quote)))}<p class="meta"><a href="/memory/${id}/entry/${entry}">Where it was said</a></p></div></details></li>`,
+        html`<li class="line"><details id="n-${entry}"><summary><div class="what">${inlineMarkdown(text)}</div>${by === 'human' ? '' : html` <span class="tag">said by ${saySpeaker(by)}</span>`}</summary><div class="evidence">${changes ? html`<p>Instead of: <span class="said">${changes}</span></p>` : ''}${evidence.map(({ quote }) => (quote === text ? '' : quoted(quote)))}<p class="meta"><a href="/memory/${id}/entry/${entry}">Where it was said</a></p></div></details></li>`,
     )}</ul>${more > 0 ? html`<p class="meta more"><a href="/changes?memory=${id}">${sayCount(more, 'more entry')}</a></p>` : ''}</section>`;
 }
 

@@ -3,7 +3,8 @@
 import { html } from 'hono/html';
 import { type ShownProposal, shownProposals } from '../../jobs/dream/dream-approval.ts';
 import { withoutMark } from '../memory/text/topic.ts';
-import { quoted, SPEAKERS } from './evidence-view.ts';
+import { saySpeaker } from '../terminal/phrases.ts';
+import { quoted } from './evidence-view.ts';
 import { inlineMarkdown } from './markdown-html.ts';
 import { sideBySide } from './page-diff.ts';
 import { type At, form, type Html, type Place, when } from './page-shell.ts';
@@ -55,7 +56,7 @@ ${lines.length > 0 ? html`<div class="statement">${lines.map((line) => html`<p>$
 <p class="said">${reason}</p>
 ${state === 'stale' ? html`<p class="problem">It is outdated: <span class="said">${why}</span> The next dream proposes it again.</p>` : ''}
 <h3>It rests on</h3>
-${entries.slice(0, 8).map(({ id: entry, text, at: saidAt, quotes, speakers }) => html`<div class="entry">${lines.some((line) => withoutMark(line) === text) ? '' : html`<p>${inlineMarkdown(text)}</p>`}${quotes.map((quote, n) => html`${quote === text ? '' : quoted(quote)}<p class="meta">said by ${SPEAKERS[speakers[n] ?? ''] ?? speakers[n]}, ${source(entry, saidAt)}</p>`)}${quotes.length === 0 ? html`<p class="meta">written by a person, ${source(entry, saidAt)}</p>` : ''}</div>`)}
+${entries.slice(0, 8).map(({ id: entry, text, at: saidAt, quotes, speakers }) => html`<div class="entry">${lines.some((line) => withoutMark(line) === text) ? '' : html`<p>${inlineMarkdown(text)}</p>`}${quotes.map((quote, n) => html`${quote === text ? '' : quoted(quote)}<p class="meta">said by ${saySpeaker(speakers[n])}, ${source(entry, saidAt)}</p>`)}${quotes.length === 0 ? html`<p class="meta">written by a person, ${source(entry, saidAt)}</p>` : ''}</div>`)}
 ${diff ? html`<details id="w-${id}" ${lines.length === 0 && diff.length < 4_000 ? html`open` : ''}><summary>What would change</summary>${sideBySide(diff)}</details>` : ''}
 <div class="actions">${state === 'stale' ? '' : decide('accept', 'primary', 'Accept')}${decide('reject', 'danger', 'Reject')}${
     state === 'stale' || !hasWords

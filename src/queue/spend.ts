@@ -196,9 +196,9 @@ async function settleCall(
 }
 
 function beyondJob({ jobTokens }: Ceilings, is: { used: number; reserved: number; tokens: number }): AppError {
-  const found = `${is.used} used, ${is.reserved} reserved, ${is.tokens} asked for`;
+  const found = `${is.used} used, ${is.reserved} set aside, ${is.tokens} more needed`;
   return new AppError('job-ceiling', `The job's limit of ${jobTokens} tokens would be exceeded: ${found}.`, {
-    remedy: 'What it committed stays and the rest waits.',
+    remedy: 'What was learned until then stays, and the rest waits.',
   });
 }
 
@@ -220,7 +220,7 @@ async function refusalOf(
   const passed = measures.find(([, , most, all, , more]) => all + more > most);
   const [is, setting, most, all, open, more] = passed ?? measures[1];
   const used = all - open;
-  const found = `${is(used)} used, ${is(open)} reserved, ${is(more)} asked for`;
+  const found = `${is(used)} used, ${is(open)} set aside, ${is(more)} more needed`;
   const isForToday = used + more > most;
   return new AppError('ceiling', `The daily limit of ${is(most)} would be exceeded: ${found}.`, {
     remedy: `Raise ${scope.whose ?? `${setting} in config.json`}, or wait for tomorrow.`,

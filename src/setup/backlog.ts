@@ -23,7 +23,7 @@ import type { MemoryRow } from '../memory/memories.ts';
 import { declineBefore, declinedBefore, sessionNamed } from '../memory/session-rows.ts';
 import type { Asking } from '../terminal/ask.ts';
 import { note, progress } from '../terminal/output.ts';
-import { sayTokens } from '../terminal/phrases.ts';
+import { saySpeaker, sayTokens } from '../terminal/phrases.ts';
 import { estimateTokens } from '../transcript/excerpt/tokens.ts';
 import { type FoundAgent, findSessions } from '../transcript/find-sessions.ts';
 import { openSession, type Session } from '../transcript/session.ts';
@@ -348,7 +348,7 @@ export function describeLearned(learned: Learned, { model }: Pick<Config, 'model
     if (left === 0) break;
     lines.push('', cwd ? basename(cwd) : memory);
     for (const { text, evidence, by } of of.slice(0, left)) {
-      lines.push(`  - ${text}`, `    ${by === 'human' ? 'you' : by}: “${evidence[0]?.quote ?? ''}”`);
+      lines.push(`  - ${text}`, `    ${saySpeaker(by)}: “${evidence[0]?.quote ?? ''}”`);
     }
     left -= Math.min(left, of.length);
   }

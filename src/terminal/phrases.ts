@@ -116,6 +116,27 @@ export function sayFate(fate: Disposition | undefined | null): string {
   return (fate && FATES[fate]) ?? 'nothing worth keeping';
 }
 
+const SPEAKERS: Record<string, string> = {
+  human: 'you',
+  assistant: 'the agent',
+  tool: 'a tool',
+  subagent: 'a subagent',
+  harness: 'the program',
+};
+
+/** Who spoke, as one says it to the person. */
+export const saySpeaker = (by = '') => SPEAKERS[by] ?? by;
+
+const ENDED: Record<string, string> = {
+  recorded: 'learned',
+  dreamed: 'sorted into topics',
+  proposed: 'waits for your answer',
+  ceiling: 'stopped at a limit',
+};
+
+/** How a job ended: `nothing worth keeping`. */
+export const sayOutcome = (outcome: string) => ENDED[outcome] ?? outcome.replaceAll('-', ' ');
+
 /** By the kind of a job, or by how an edit ended. */
 const DID: Record<string, string> = {
   extract: 'learned from a session',

@@ -48,7 +48,7 @@ export async function openSession(path: string, options: OpenOptions = {}): Prom
   if (path === '') {
     const which = options.id === undefined ? 'the session' : `session ${options.id}`;
     throw new AppError('transcript-gone', `It is not known where the transcript of ${which} is.`, {
-      remedy: 'Run nocturne learn TRANSCRIPT once; what was extracted before is not extracted again.',
+      remedy: 'Run nocturne learn TRANSCRIPT once; what was learned before is not learned again.',
     });
   }
   const file = await findFile(path);

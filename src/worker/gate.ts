@@ -35,10 +35,10 @@ export async function gateOf(
   const day = dayOf(now, config.zone);
   const fullFrom = await (isLooking ? fullFromOf({ db, clock, config }) : fullSince(db, day));
   if (fullFrom !== null) return { why: `the daily limit of ${day} was reached at ${fullFrom}`, isProbe: false };
-  const { state, until, code, failures } = await breakerOf(db, { after: config.breakerAfter, now });
+  const { state, until, failures } = await breakerOf(db, { after: config.breakerAfter, now });
   if (state === 'closed' || until === null) return open;
-  const why = `no model is asked before ${until}, after ${failures} failures in a row (${code})`;
+  const why = `no model is asked before ${until}: it failed ${failures} times in a row`;
   if (state === 'open') return { why, isProbe: false };
-  if (isLooking) return { why: `one job tries first (${code})`, isProbe: false };
+  if (isLooking) return { why: 'the model failed several times in a row, and one job tries first', isProbe: false };
   return (await mayTry(db, { until, now })) ? { why: null, isProbe: true } : { why, isProbe: false };
 }

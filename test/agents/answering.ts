@@ -93,7 +93,7 @@ export function answers(name: ProgramName): void {
       expect(status).toMatch(new RegExp(`1 job waits: ${TITLES[name]} .*is not logged in.* Log in to`));
       expect(at.server.asked).toEqual([]);
       at.logIn();
-      expect(await at.worked()).toContain('recorded');
+      expect(await at.worked()).toContain('learned');
       for (const fact of FACTS) expect(at.remembered()).toContain(fact);
     });
 

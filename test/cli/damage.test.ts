@@ -128,7 +128,7 @@ test.each(waysTaken(OF_THE_DATABASE, 0, 4))(
       'learn',
       aSession(['Never force push.'], { dir: join(top, 'sessions'), id: id(9) }).path,
     );
-    expect(spent.said).toContain('ceiling');
+    expect(spent.said).toContain('stopped at a limit');
     expect((await inWords('retry', '--failed')).code).toBe(0);
     if (isCopyGood) {
       expect(await jsonHere(['keys', 'list', '--json'], environment)).toMatchObject([{ name: 'ci', isOff: true }]);

@@ -83,7 +83,7 @@ test('a session that is left alone is told with the reason that applied, by lear
   const learn = await runHere(['learn'], environment);
   expect(learn.stdout).toContain('Nothing new: every other session of the last 7 days');
   const sweep = await runHere(['learn', '--later'], environment);
-  expect(sweep.stdout).toMatch(/^claude-code {2}3 found, 0 enqueued, .*1 non-interactive/);
+  expect(sweep.stdout).toMatch(/^claude-code {2}3 found, 0 to be read, .*1 without a person/);
   expect(sweep.stdout).toMatch(/ 2 off/);
   for (const [session, reason] of reasons) {
     expect(learn.stdout).toContain(`1 session is left alone: ${reason}`);
@@ -151,7 +151,7 @@ test.for([
   ['settings without the word are broken', { '.claude/settings.json': '{ "hooks": ' }, {}],
 ] as const)('it is learned from where %s', async ([, files, settings]) => {
   const { work } = await projectWith(files, settings);
-  expect(await work()).toContain(': recorded');
+  expect(await work()).toContain(': learned');
 });
 
 test('a project can turn nothing on, and says nothing of where memory lives', async () => {
@@ -166,7 +166,7 @@ test('a project can turn nothing on, and says nothing of where memory lives', as
   expect(stdout).toContain(`autoMemoryEnabled is false in ~/.claude/settings.json`);
   expect(await work()).toContain(': off (');
   writeFileSync(own, '{}');
-  expect(await work()).toContain(': recorded');
+  expect(await work()).toContain(': learned');
   const there = await runHere(['--json'], { ...testing.environment, NOCTURNE_MEMORY_DIR: '' }, { cwd: root });
   expect(JSON.parse(there.stdout).memory).not.toContain(elsewhere);
 });
@@ -177,7 +177,7 @@ test('where it cannot be told what the project says, the work waits; a link to a
   expect(await broken.testing.rows('waiting')).toHaveLength(1);
   writeFileSync(join(broken.root, '.claude/settings.json'), '{ "autoMemoryEnabled": true }');
   const later = { ...broken.testing.environment, NOCTURNE_NOW: '2026-11-21T02:06:00Z' };
-  expect((await runHere(['worker', '--once'], later)).stderr).toContain(': recorded');
+  expect((await runHere(['worker', '--once'], later)).stderr).toContain(': learned');
 
   const device = await projectWith({ '.claude/other.json': '' });
   symlinkSync('/dev/zero', join(device.root, '.claude/settings.json'));

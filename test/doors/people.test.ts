@@ -32,7 +32,7 @@ test('remember takes words or stdin, says what it keeps and how to take it back'
   expect(typed).toMatchObject({
     code: 0,
     stderr: '',
-    stdout: expect.stringMatching(/Always use pnpm\..*\n.*undo job_/),
+    stdout: expect.stringMatching(/^Remembered: Always use pnpm\.\n.*\n.*undo job_/),
   });
   const piped = await runHere(['remember', '-', '--type', 'user', '--json'], environment, { stdin: 'I am\nKim.\n' });
   const report: RememberReport = JSON.parse(piped.stdout);

@@ -119,7 +119,7 @@ test('enqueue tells soon that Redis is down or silent, keeps the work, and a wor
     const { code, stderr } = await runHere(['learn', '--later', sessions[index] as string], environment);
     expect(took()).toBeLessThan(10_000);
     expect(code).toBe(0);
-    expect(stderr).toContain('The queue was not notified');
+    expect(stderr).toContain('Redis was not told');
     expect(await testing.rows('waiting')).toHaveLength(index + 2);
   }
   await testing.nocturne('worker', '--once');

@@ -64,7 +64,7 @@ test.each([
   const { code, stdout } = await testing.nocturne('retry', ...args(session));
   expect({ code, stdout }).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining(`extract ${session.id.slice(0, 8)} waits in `),
+    stdout: expect.stringContaining(`session ${session.id.slice(0, 8)} waits in `),
   });
   expect(await testing.rows('failures')).toEqual([]);
   expect(await workDue(testing)).toMatchObject([{ outcome: 'nothing-worth-keeping' }]);

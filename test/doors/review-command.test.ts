@@ -36,7 +36,7 @@ test('one by one at a terminal: each with its reason, its quote and its diff, an
   expect(code).toBe(0);
   for (const said of [
     '[a]ccept [r]eject [e]dit [s]kip [q]uit',
-    '“The release deadline is 2026-12-04.” — human, 2026-11-20 09:00',
+    '“The release deadline is 2026-12-04.” — you, 2026-11-20 09:00',
     '+- The release deadline is 2026-12-04.',
     '(4 of 4)',
     'nocturne undo job_',

@@ -28,7 +28,7 @@ function startHere(...given: Parameters<typeof startWith>) {
 test('npm start shows what was remembered, its words, every file and what is recalled, and names what it leaves', async () => {
   const session = aSession();
   const { stdout, stderr } = await start([session.path]);
-  expect(stderr).toContain(`  session ${session.id.slice(0, 8)}: recorded\n  dream: dreamed\n`);
+  expect(stderr).toContain(`  session ${session.id.slice(0, 8)}: learned\n  dream: sorted into topics\n`);
   expect(stdout).toContain('- Always use pnpm instead of npm.\n    you: “Always use pnpm instead of npm.”\n');
   const titles = [...stdout.matchAll(/^(.*)\n─+$/gm)].map((match) => match[1]);
   expect(titles).toEqual([

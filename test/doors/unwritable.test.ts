@@ -41,7 +41,7 @@ test('what only looks works where nothing can be written, and says what it says 
   }
   const kept = await run('remember', 'x');
   // It is in the database, and written when that can be.
-  expect(kept).toMatchObject({ code: 0, stdout: expect.stringContaining(' x ') });
+  expect(kept).toMatchObject({ code: 0, stdout: expect.stringContaining('Remembered: x') });
   expect(await run()).toMatchObject({ code: 3, stdout: expect.stringMatching(/cannot\s+be\s+written/) });
   expect(treeHash(dir)).toBe(hash);
 });

@@ -118,7 +118,7 @@ test('a session that plugin and settings announce at once is extracted once, and
   expect(await testing.rows('jobs')).toHaveLength(1);
   const entries = (await testing.rows('entries')).map(({ text }) => text);
   await both();
-  expect((await testing.nocturne('worker', '--once')).stderr).toContain('nothing-new');
+  expect((await testing.nocturne('worker', '--once')).stderr).toContain('nothing new');
   expect((await testing.rows('entries')).map(({ text }) => text)).toEqual(entries);
   expect(await testing.rows('jobs')).toHaveLength(1);
 });

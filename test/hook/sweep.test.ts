@@ -165,7 +165,7 @@ test('learn --later says how many of whom, silently on the way, and may be ended
   const second = await testing.nocturne('learn', '--later');
   expect(second).toMatchObject({ code: 0, stderr: '' });
   expect(second.stdout).toMatch(
-    /^claude-code +4 found, 0 enqueued, (3 waiting, 1 unreadable|1 unreadable, 3 waiting)$/m,
+    /^claude-code +4 found, 0 to be read, (3 waiting already, 1 unreadable|1 unreadable, 3 waiting already)$/m,
   );
   expect(await testing.rows('waiting')).toHaveLength(4);
   await testing.nocturne('worker', '--once');
@@ -178,7 +178,7 @@ test('--since bounds what is looked at, and what cannot be meant is refused', as
   claudeSession(testing);
   const all = (...more: string[]) => testing.nocturne('learn', '--later', ...more);
   expect((await all('--since', '2026-11-21T01:30:00Z')).stdout).toBe('no sessions found\n');
-  expect((await all('--since', '2026-11-20')).stdout).toContain('1 enqueued');
+  expect((await all('--since', '2026-11-20')).stdout).toContain('1 to be read');
   expect((await all('--since', '1d')).stdout).toContain('1 waiting');
   expect(await all('--since', 'yesterday')).toMatchObject({ code: 2, stderr: expect.stringContaining('Give a date') });
   expect(await all('--agent', 'opencode')).toMatchObject({ code: 2, stderr: expect.stringContaining('database') });
@@ -191,7 +191,7 @@ test('the start of a session makes a worker find what no hook told of', async ()
   utimesSync(claudeSession(testing).path, new Date(), new Date(Date.now() - 3_600_000));
   const input = { session_id: 's2', cwd: '/', hook_event_name: 'SessionStart', source: 'startup' };
   await runHook(input, testing.environment);
-  expect((await testing.nocturne('worker', '--once')).stderr).toMatch(/^extract \S+: recorded/m);
+  expect((await testing.nocturne('worker', '--once')).stderr).toMatch(/^session \S+: learned/m);
 });
 
 test('a resident worker takes in the spool and sweeps beside its work', async () => {

@@ -77,7 +77,7 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
       const first = await reserve(3_000, 0, {});
       await expect(reserve(2_500, 0, {})).rejects.toMatchObject({
         message:
-          'The daily limit of 5000 tokens would be exceeded: 0 tokens used, 3000 tokens reserved, 2500 tokens asked for.',
+          'The daily limit of 5000 tokens would be exceeded: 0 tokens used, 3000 tokens set aside, 2500 tokens more needed.',
         retryAfterMs: undefined,
       });
       expect(await fullSince(db, DAY)).toBeNull();
@@ -109,7 +109,7 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
       await settle(await reserve(2_000, 400, {}), USED);
       await reserve(2_000, 400, {});
       await expect(reserve(2_000, 400, {})).rejects.toMatchObject({
-        message: 'The daily limit of $0.0050 would be exceeded: $0.0006 used, $0.0040 reserved, $0.0040 asked for.',
+        message: 'The daily limit of $0.0050 would be exceeded: $0.0006 used, $0.0040 set aside, $0.0040 more needed.',
         remedy: expect.stringContaining('dayMoneyUsd'),
       });
       await spends(db, { dayMoneyUsd: 0.005 }, { model: 'unpriced' }).reserve(100, 0, {});

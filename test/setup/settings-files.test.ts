@@ -46,7 +46,7 @@ const ROWS: Row[] = [
   { name: 'read-only', text: '{\n  "model": "opus"\n}\n', mode: 0o444 },
   { name: 'minified, with hooks of others', text: JSON.stringify({ hooks: { Stop: [{ hooks: [] }] }, model: 'opus' }) },
   { name: 'symlink', text: '{\n  "model": "opus"\n}\n', isLink: true, mode: 0o644 },
-  { name: 'invalid', text: '{\n  "model": "opus"\n  "env": {}\n}\n', refused: 'CommaExpected in line 3' },
+  { name: 'invalid', text: '{\n  "model": "opus"\n  "env": {}\n}\n', refused: 'Comma expected in line 3' },
   { name: 'empty', text: '' },
   { name: 'duplicate keys', text: '{\n  "hooks": {},\n  "hooks": {}\n}\n', refused: 'has the key "hooks" twice' },
   {

@@ -159,7 +159,7 @@ test('worker --once --nightly extracts what waits, dreams over every known direc
   await runHere(['learn', '--later', aTranscript()], environment);
   const night = await run(['worker', '--once', '--nightly'], environment);
   expect(night).toMatchObject({ code: 0, stdout: '' });
-  expect(night.stderr).toContain(`dream: nothing-new [${other.dir}]`);
+  expect(night.stderr).toContain(`dream: nothing new [${other.dir}]`);
   expect((await rows('jobs')).map(({ kind, outcome }) => [kind, outcome]).sort()).toEqual([
     ['dream', 'dreamed'],
     ['extract', 'recorded'],

@@ -45,7 +45,7 @@ test('SIGTERM ends worker --once at once: 75, its work named as waiting, its age
   await whileRuns(worker, hanging.received(1));
   const { code, stderr } = await stop(worker);
   expect(code).toBe(75);
-  expect(stderr).toMatch(/^waits until 2026-11-21 02:00:00: extract \S+ \[.*\]\n$/);
+  expect(stderr).toMatch(/^waits until 2026-11-21 02:00:00: session \S+ \[.*\]\n$/);
   if (onLinux) expect(agentsOf(testing.home)).toEqual([]);
 });
 

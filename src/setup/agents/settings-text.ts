@@ -18,7 +18,9 @@ function parseSettings(text: string, file: string): Node | null {
   const [first] = errors;
   if (first) {
     const line = body.slice(0, first.offset).split('\n').length;
-    throw unusable(file, `is not JSON: ${printParseErrorCode(first.error)} in line ${line}`);
+    // CommaExpected
+    const what = printParseErrorCode(first.error).replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+    throw unusable(file, `is not JSON: ${what} in line ${line}`);
   }
   if (root && root.type !== 'object')
     throw unusable(file, `holds ${root.type === 'array' ? 'a list' : `a ${root.type}`}, not settings`);
