@@ -57,8 +57,14 @@ export async function readHead(path: string, bytes: number): Promise<Buffer> {
   return Buffer.concat(pieces).subarray(0, bytes);
 }
 
-/** The last `bytes` of it, or all there is. */
-export async function readTail(path: string, { bytes, sizeBytes }: { bytes: number; sizeBytes: number }) {
+const END_BYTES = 64 * 2 ** 10;
+
+/** Its beginning and its end, as text. */
+export async function readEnds({ path, sizeBytes }: { path: string; sizeBytes: number }): Promise<string> {
+  return [await readHead(path, END_BYTES), await readTail(path, { bytes: END_BYTES, sizeBytes })].join('\n');
+}
+
+async function readTail(path: string, { bytes, sizeBytes }: { bytes: number; sizeBytes: number }) {
   if (writingOf(path) === 'plain') return readSlice(path, Math.max(0, sizeBytes - bytes), sizeBytes);
   let tail = Buffer.alloc(0);
   for await (const chunk of scanDecoded(path)) tail = Buffer.concat([tail, chunk]).subarray(-bytes);

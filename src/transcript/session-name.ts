@@ -5,14 +5,13 @@ import { redact } from '../base/secrets/redact-text.ts';
 import { isObject, type JsonObject, parseObject, textOf } from '../base/text/json.ts';
 import { asSeen } from '../base/text/wording.ts';
 import type { Session } from './messages.ts';
-import { readHead, readTail } from './records.ts';
+import { readEnds } from './records.ts';
 
 const MOST_CHARACTERS = 80;
 /** A secret is told by what stands around it. */
 const MOST_LOOKED_AT = 2_000;
 /** A person who has said nothing by then says nothing. */
 const MOST_MESSAGES = 500;
-const END_BYTES = 64 * 2 ** 10;
 
 /** Null where it has no title and nobody typed anything. */
 export async function nameIn(session: Session): Promise<string | null> {
@@ -35,7 +34,7 @@ export async function oneLine(text: string): Promise<string | null> {
 /** The one that a person gave wins over the agent's. */
 async function titleIn({ path, sizeBytes, format }: Session): Promise<string | undefined> {
   if (format !== 'claude-code' && format !== 'codex' && format !== 'opencode') return undefined;
-  const ends = [await readHead(path, END_BYTES), await readTail(path, { bytes: END_BYTES, sizeBytes })].join('\n');
+  const ends = await readEnds({ path, sizeBytes });
   if (format === 'opencode') {
     const said = /^[^[]*?"title":\s*("(?:[^"\\]|\\.)*")/.exec(ends)?.[1] ?? '""';
     return /^"(?:New|Child) session/.test(said) ? undefined : textOf(JSON.parse(said));

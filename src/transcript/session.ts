@@ -21,7 +21,7 @@ import { gemini } from './formats/gemini.ts';
 import { opencode } from './formats/opencode.ts';
 import { pi } from './formats/pi.ts';
 import type { Format, FormatName, Message, OnUnreadable, Part, Reading, ReadPoint, Session } from './messages.ts';
-import { MAX_LINE_BYTES, objectsIn, readHead, readTail, scanDecoded } from './records.ts';
+import { MAX_LINE_BYTES, objectsIn, readEnds, readHead, scanDecoded } from './records.ts';
 
 export type { ReadPoint, Session } from './messages.ts';
 
@@ -161,8 +161,6 @@ export function readPointAt(path: string, byte: number): ReadPoint | null {
   return before.length < byte - start ? null : { byte, hash: hash('sha256', before) };
 }
 
-const END_BYTES = 64 * 2 ** 10;
-
 /**
  * Whether a person sat at the session, and not a program that ran it: `claude -p`, the Agent SDK, `codex exec`. Claude
  * Code and Codex write it into their records; sessions of other agents do not tell and count as a person's. False only
@@ -170,7 +168,7 @@ const END_BYTES = 64 * 2 ** 10;
  */
 export async function isInteractive({ path, sizeBytes, format }: Pick<Session, 'path' | 'sizeBytes' | 'format'>) {
   if (format !== 'claude-code' && format !== 'codex') return true;
-  const ends = [await readHead(path, END_BYTES), await readTail(path, { bytes: END_BYTES, sizeBytes })].join('\n');
+  const ends = await readEnds({ path, sizeBytes });
   // Within a text of the conversation these quotes would be escaped.
   const field = format === 'codex' ? /"originator":\s*"([^"\\]+)"/g : /"entrypoint":\s*"([^"\\]+)"/g;
   const named = [...ends.matchAll(field)].map((match) => match[1] as string);

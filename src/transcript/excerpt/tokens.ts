@@ -74,62 +74,31 @@ export function isWithinTokens(text: string, budgetTokens: number): boolean {
   return Math.ceil(countO200k(text) * O200K_FACTOR * ROOM) <= budgetTokens;
 }
 
-const END = 0;
-const SMALL = 1;
-const CAPITAL = 2;
-const DIGIT = 3;
-const SPACE = 4;
-const LINE_END = 5;
-const MARK = 6;
-/** Other scripts and signs. */
-const FOREIGN = 7;
-
-function kindOf(code: number): number {
-  if (code >= 97 && code <= 122) return SMALL;
-  if (code === 32 || code === 9) return SPACE;
-  if (code >= 65 && code <= 90) return CAPITAL;
-  if (code >= 48 && code <= 57) return DIGIT;
-  if (code === 10 || code === 13) return LINE_END;
-  if (code < 128 || code === APOSTROPHE) return MARK;
-  if (code >= 0xc0 && code < 0x250) return code <= 0xde ? CAPITAL : SMALL;
-  return code >= 128 ? FOREIGN : END;
-}
-
-const isLetter = (kind: number) => kind === SMALL || kind === CAPITAL;
-const isSpace = (kind: number) => kind === SPACE || kind === LINE_END;
-const isMark = (kind: number) => kind === MARK || kind === FOREIGN;
-const kindAt = (text: string, at: number) => kindOf(text.charCodeAt(at));
+/**
+ * As that encoder cuts a text: a word with the space or mark before it and its contraction, a number, marks and other scripts with
+ * a space before and line ends behind them, or white space.
+ */
+const TOKEN =
+  /([\0-\t\v\f\x0e-/:-@[-`{-\x7f’]?)(?=[A-Za-z\u00c0-\u024f])([A-Z\u00c0-\u00de]*[a-z\u00df-\u024f]*)('(?:[stmdSTMD]|[rR][eE]|[vV][eE]|[lL]{2})(?![A-Za-z]))?|(\d+)| ?([^A-Za-z\u00c0-\u024f\d \t\n\r]+)[\n\r]*|[ \t\n\r]+/g;
 
 /** About the o200k tokens of `text`. Marks of that encoder's own (`<|endoftext|>`) are text like any other. */
 export function countO200k(text: string): number {
   let tokens = 0;
-  for (let at = 0; at < text.length; ) {
-    const start = at;
-    const kind = kindAt(text, at);
-    const next = kindAt(text, at + 1);
-    if (isLetter(kind) || ((kind === SPACE || kind === MARK) && isLetter(next))) {
-      const letters = isLetter(kind) ? at : at + 1;
-      at = letters;
-      while (kindAt(text, at) === CAPITAL) at += 1;
-      while (kindAt(text, at) === SMALL) at += 1;
-      const contraction = contractionAt(text, at);
-      tokens += wordTokens(text, { start, letters, end: at, isContracted: contraction > 0 });
-      at += contraction;
-    } else if (kind === DIGIT) {
-      while (kindAt(text, at) === DIGIT) at += 1;
-      tokens += Math.ceil((at - start) / 3);
-    } else if (isMark(kind) || (text[at] === ' ' && isMark(next))) {
-      if (kind === SPACE) at += 1;
-      const marks = at;
-      while (isMark(kindAt(text, at))) at += 1;
-      tokens += markTokens(text, marks, at);
-      while (kindAt(text, at) === LINE_END) at += 1;
-    } else {
-      let lineEnd = start - 1;
-      for (; isSpace(kindAt(text, at)); at += 1) if (kindAt(text, at) === LINE_END) lineEnd = at;
+  TOKEN.lastIndex = 0;
+  for (let found = TOKEN.exec(text); found !== null; found = TOKEN.exec(text)) {
+    const [whole, before = '', word, contraction, digits, marks] = found;
+    const { index } = found;
+    if (word !== undefined) {
+      const letters = index + before.length;
+      tokens += wordTokens(text, { start: index, letters, end: letters + word.length, isContracted: !!contraction });
+    } else if (digits !== undefined) tokens += Math.ceil(digits.length / 3);
+    else if (marks !== undefined) tokens += markTokens(marks);
+    else {
+      const ended = Math.max(whole.lastIndexOf('\n'), whole.lastIndexOf('\r')) + 1;
       // The last space belongs to the word or the marks behind it; before a number it is a token of its own.
-      if (at < text.length && at - 1 > lineEnd && at - 1 > start) at -= 1;
-      tokens += rowTokens(lineEnd + 1 - start) + rowTokens(at - (lineEnd + 1));
+      const isShared = TOKEN.lastIndex < text.length && whole.length > 1 && whole.length > ended;
+      if (isShared) TOKEN.lastIndex -= 1;
+      tokens += rowTokens(ended) + rowTokens(whole.length - ended - (isShared ? 1 : 0));
     }
   }
   return tokens;
@@ -140,15 +109,6 @@ const ROW_CHARACTERS = 64;
 
 function rowTokens(characters: number): number {
   return Math.ceil(characters / ROW_CHARACTERS);
-}
-
-const CONTRACTION = /'(?:[stmd]|re|ve|ll)(?![a-z])/iy;
-
-/** The length of a contraction ("'s") that stands there; 0 where none does. */
-function contractionAt(text: string, at: number): number {
-  if (text[at] !== "'") return 0;
-  CONTRACTION.lastIndex = at;
-  return CONTRACTION.exec(text)?.[0].length ?? 0;
 }
 
 /** In a pair: before the first letter and behind the last. */
@@ -194,14 +154,16 @@ function wordTokens(text: string, { start, letters, end, isContracted }: Word): 
 }
 
 function beforeNothing(text: string, start: number): number | undefined {
-  const last = kindAt(text, start - 1);
-  return isLetter(last) || last === DIGIT ? BEFORE.joined : BEFORE.none;
+  return /[A-Za-z\u00c0-\u024f\d]/.test(text[start - 1] ?? '') ? BEFORE.joined : BEFORE.none;
 }
 
 function caseOf(text: string, letters: number, end: number): keyof typeof BY_LENGTH {
-  if (kindAt(text, letters) === SMALL) return 'small';
-  return kindAt(text, end - 1) === CAPITAL ? 'capitals' : 'capital';
+  if (isSmall(text.charCodeAt(letters))) return 'small';
+  return isSmall(text.charCodeAt(end - 1)) ? 'capital' : 'capitals';
 }
+
+/** Of a letter. */
+const isSmall = (code: number) => (code >= 97 && code < 128) || code > 0xde;
 
 function letterOf(code: number): number {
   if (code >= 128) return ACCENTED;
@@ -209,16 +171,16 @@ function letterOf(code: number): number {
 }
 
 /** Marks and other scripts: two ASCII marks are a token, each further one a part of one; a row of the same is one. */
-function markTokens(text: string, start: number, end: number): number {
+function markTokens(text: string): number {
   let marks = 0;
   let foreign = 0;
   let row = 0;
-  for (let at = start; at < end; at += 1) {
+  for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    row = at > start && code === text.charCodeAt(at - 1) ? row + 1 : 0;
+    row = at > 0 && code === text.charCodeAt(at - 1) ? row + 1 : 0;
     if (code < 128 || code === APOSTROPHE) marks += row < 3 ? 1 : 0;
     else if (row === 0 || code < 0x2010 || code >= 0x2600) foreign += RANGES.find(([last]) => code <= last)?.[1] ?? 1;
   }
-  if (marks > 0) marks = row === end - start - 1 ? rowTokens(end - start) : 1 + MARK_TOKENS * Math.max(0, marks - 2);
+  if (marks > 0) marks = row === text.length - 1 ? rowTokens(text.length) : 1 + MARK_TOKENS * Math.max(0, marks - 2);
   return Math.max(1, marks + foreign);
 }

@@ -21,7 +21,7 @@ import {
   typedParts,
   withoutInjected,
 } from './codex-items.ts';
-import { type Asked, answersOf, askedIn, shellCommand } from './human-text.ts';
+import { answersOf, type Question, questionsIn, shellCommand } from './human-text.ts';
 import { chainId, instantOf, MessageBuilder, namesOf, textParts } from './message-builder.ts';
 
 const RECORD_START = '{"timestamp":';
@@ -152,7 +152,7 @@ class CodexReader implements RecordReader {
   prompts = 0;
   readonly #failed = new Set<string>();
   /** The questions that were asked and not yet answered. */
-  readonly #asked = new Map<string, Asked>();
+  readonly #asked = new Map<string, Question[]>();
 
   constructor(file: CodexFile, onUnreadable: () => void) {
     const { cwd, branch, agent } = file;
@@ -251,7 +251,7 @@ class CodexReader implements RecordReader {
   #takeCall(item: JsonObject, call: Call): void {
     const id = call.id === '' ? `call ${this.#builder.nextId(undefined, 'assistant', [call])}` : call.id;
     const answer: Part[] = isAnsweredElsewhere(item) ? [{ kind: 'result', callId: id, text: '', isError: false }] : [];
-    if (call.tool === 'request_user_input') this.#asked.set(id, askedIn(call.input));
+    if (call.tool === 'request_user_input') this.#asked.set(id, questionsIn(call.input) ?? []);
     this.#say('assistant', [{ ...call, id }, ...answer], { key: textOf(item.call_id) ?? textOf(item.id) });
   }
 

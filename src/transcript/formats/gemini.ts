@@ -12,7 +12,7 @@ import { readTextNow } from '../../base/files/files.ts';
 import { isObject, type JsonObject, objectAt, objectsOf, textOf } from '../../base/text/json.ts';
 import type { Format, Message, Part } from '../messages.ts';
 import { readObjects } from '../records.ts';
-import { answersOf, askedIn, humanParts, shellCommand } from './human-text.ts';
+import { answersOf, humanParts, questionsIn, shellCommand } from './human-text.ts';
 import {
   attachmentPart,
   chainId,
@@ -282,7 +282,7 @@ function sayingsOf(type: string, parts: readonly Part[]): string[] {
 function answersIn(call: JsonObject): Part[] {
   const isServers = / MCP Server\)$/.test(textOf(call.displayName) ?? '');
   const [result] = call.name === 'ask_user' && !isServers ? resultParts(call) : [];
-  return result?.kind === 'result' ? answersOf(result, askedIn(call.args)) : [];
+  return result?.kind === 'result' ? answersOf(result, questionsIn(call.args) ?? []) : [];
 }
 
 /** `content` is a string, a part, or a list of either. Thoughts are dropped; of binary data a label stays. */

@@ -130,30 +130,42 @@ export function choiceOf(question: string, chosen: string, means = ''): Part {
   return { kind: 'text', text, untyped: 'chosen' };
 }
 
-// Tools that bring back `{"answers":{…}}` as JSON: those of Codex and Gemini CLI.
-
-export interface Asked {
-  /** Every option that was offered. */
-  offered: ReadonlySet<string>;
-  questions: { id?: string; text: string }[];
+/** What was asked of a person: the questions themselves, and nothing within them. */
+export interface Question {
+  id?: string;
+  text: string;
+  labels: string[];
+  /** What the question says of an option, by its label. */
+  meanings: ReadonlyMap<string, string>;
+  isMultiple: boolean;
 }
 
-/** What the call of such a tool asked: the questions themselves, and nothing within them. */
-export function askedIn(input: unknown): Asked {
-  const questions = isObject(input) ? objectsOf(input.questions) : [];
-  const offered = questions.flatMap(({ options, choices }) =>
-    [options, choices].flat().map((option) => (isObject(option) ? option.label : option)),
-  );
-  return {
-    offered: new Set(offered.filter((option) => typeof option === 'string')),
-    questions: questions.map(({ id, question }) => ({ id: textOf(id), text: textOf(question) ?? '' })),
-  };
+/** The questions of a call, or of what came of it; undefined where it has none. */
+export function questionsIn(asked: unknown): Question[] | undefined {
+  if (!isObject(asked) || !Array.isArray(asked.questions)) return undefined;
+  return objectsOf(asked.questions).map(({ id, question, options, choices, multiSelect, multiple }) => {
+    const offered = [options, choices].flat().flatMap((option): [string, string][] => {
+      const { label, description } = isObject(option) ? option : { label: option };
+      return typeof label === 'string' ? [[label, textOf(description)?.trim() ?? '']] : [];
+    });
+    return {
+      id: textOf(id),
+      text: textOf(question) ?? '',
+      labels: offered.map(([label]) => label),
+      meanings: new Map(offered),
+      isMultiple: multiSelect === true || multiple === true,
+    };
+  });
 }
 
-/** What was answered in a result: what was chosen behind its question, what was typed alone; nothing in an error. */
-export function answersOf({ text: output, isError }: Result, { offered, questions }: Asked): Part[] {
+/**
+ * What was answered in a result that is `{"answers":{…}}` as JSON, as of Codex and Gemini CLI: what was chosen behind its question,
+ * what was typed alone; nothing in an error.
+ */
+export function answersOf({ text: output, isError }: Result, questions: readonly Question[]): Part[] {
   const read = isError ? undefined : parseJson(output);
   if (!isObject(read) || !isObject(read.answers)) return [];
+  const offered = new Set(questions.flatMap(({ labels }) => labels));
   return Object.entries(read.answers).flatMap(([key, answer]): Part[] => {
     const given = stringsIn(isObject(answer) ? answer.answers : answer);
     const chosen = given.filter((text) => offered.has(text));
@@ -276,29 +288,6 @@ function reasonIn({ call, result: { text } }: Answered, record: JsonObject): str
   const given = at === -1 ? '' : text.slice(at + SAID.length).replace(ADDED, '');
   const reason = ((isTold && textOf(record.userFeedback)) || given).trim();
   return reason === '' || reason.startsWith(PUT_IN_PLACE) ? undefined : reason;
-}
-
-interface Question {
-  text: string;
-  labels: string[];
-  /** What the question says of an option, by its label. */
-  meanings: ReadonlyMap<string, string>;
-  isMultiple: boolean;
-}
-
-function questionsIn(asked: unknown): Question[] | undefined {
-  if (!isObject(asked) || !Array.isArray(asked.questions)) return undefined;
-  return objectsOf(asked.questions).map(({ question, options, multiSelect, multiple }) => {
-    const offered = objectsOf(options).flatMap(({ label, description }): [string, string][] =>
-      typeof label === 'string' ? [[label, textOf(description)?.trim() ?? '']] : [],
-    );
-    return {
-      text: textOf(question) ?? '',
-      labels: offered.map(([label]) => label),
-      meanings: new Map(offered),
-      isMultiple: multiSelect === true || multiple === true,
-    };
-  });
 }
 
 interface Said {
