@@ -112,11 +112,9 @@ class ClaudeCodeReader implements RecordReader {
   /** The assistant message whose further lines may still follow, and the id by which they are known. */
   #open: { apiId: unknown; message: Message } | null = null;
   #lastId = '';
-  /** Messages to be handed out. */
+  /** Messages to be handed out, as far as they are complete. */
   #ready: Message[] = [];
-  /** Messages that come after the open one. */
-  #behindOpen: Message[] = [];
-  /** Those among them of which a record may still follow; with the first of them all waits. */
+  /** Those among them of which a record may still follow; with the first of them all waits, as with the open one. */
   readonly #undecided = new Set<Message>();
   /** Whether a prompt of this file named a human as its origin: from there on, one that names none is a program's. */
   #namesHumans = false;
@@ -154,21 +152,15 @@ class ClaudeCodeReader implements RecordReader {
 
   /** Where the messages begin that wait for a record. */
   #firstHeld(): number {
-    const at = this.#undecided.size === 0 ? -1 : this.#ready.findIndex((message) => this.#undecided.has(message));
+    const open = this.#open?.message;
+    const at = this.#ready.findIndex((message) => message === open || this.#undecided.has(message));
     return at === -1 ? this.#ready.length : at;
   }
 
   /** Completes what is still open when the file ends, and what was queued and never sent. */
   end(): void {
-    this.#close();
-    this.#closeQueue();
-  }
-
-  #close(): void {
-    const open = this.#open;
     this.#open = null;
-    if (open) this.#ready.push(open.message);
-    this.#ready.push(...this.#behindOpen.splice(0));
+    this.#closeQueue();
   }
 
   #takeMessage(record: JsonObject, byte: number): void {
@@ -191,18 +183,18 @@ class ClaudeCodeReader implements RecordReader {
       this.#open.message.parts.push(...parts);
       return;
     }
-    this.#close();
     const isFromModel = record.isApiErrorMessage !== true && message.model !== '<synthetic>';
     const role = !isFromModel ? 'harness' : record.isSidechain === true ? 'subagent' : 'assistant';
     const id = this.#idOf(apiId !== undefined && this.#seen.add(apiId) ? apiId : uuidOf(record), role, blocks);
     this.#open = { apiId, message: messageOf(record, { id, speaker: role, parts }) };
+    this.#ready.push(this.#open.message);
   }
 
   #takeUser(record: JsonObject, blocks: JsonObject[], byte: number): void {
     const results = blocks.filter(isResultBlock);
     const resultParts = this.#dropRepeated(repeatKey(record), partsOf(results));
     if (resultParts.length > 0) {
-      this.#close();
+      this.#open = null;
       const id = this.#say(record, { id: uuidOf(record), speaker: 'tool', parts: resultParts }, results);
       const answers = saidToCalls(resultParts, { calls: this.#calls, record, id });
       if (record.isSidechain !== true) this.#ready.push(...answers.map((answer) => messageOf(record, answer)));
@@ -210,7 +202,7 @@ class ClaudeCodeReader implements RecordReader {
     const spoken = blocks.filter((block) => !isResultBlock(block));
     const parts = this.#dropRepeated(repeatKey(record), partsOf(spoken));
     if (parts.length === 0) return;
-    this.#close();
+    this.#open = null;
     if (textOf(record.planContent) !== undefined && !isMachines(record)) this.#takePlan(record, { spoken, parts });
     else this.#takeSpoken(record, spoken, { parts, byte, hasResult: results.length > 0 });
   }
@@ -264,7 +256,7 @@ class ClaudeCodeReader implements RecordReader {
     const command = isMachines(record) ? null : commandLine(partsOf(blocksOf(record.content) ?? []));
     const id = uuidOf(record);
     if (!command?.hasArguments || id === undefined || this.#isRepeated(record)) return;
-    this.#place(messageOf(record, { id, speaker: 'human', parts: command.parts }));
+    this.#ready.push(messageOf(record, { id, speaker: 'human', parts: command.parts }));
   }
 
   #takeOperation(record: JsonObject): void {
@@ -273,12 +265,7 @@ class ClaudeCodeReader implements RecordReader {
     if (!given || !message) return;
     given.message = message;
     this.#undecided.add(message);
-    this.#place(message);
-  }
-
-  /** Behind what is open, where something is. */
-  #place(message: Message): void {
-    (this.#open ? this.#behindOpen : this.#ready).push(message);
+    this.#ready.push(message);
   }
 
   /** Whether the parts had been queued; then what stood in their place until now goes. */
@@ -290,8 +277,7 @@ class ClaudeCodeReader implements RecordReader {
 
   #withdraw(message: Message): void {
     this.#undecided.delete(message);
-    for (const list of [this.#ready, this.#behindOpen])
-      if (list.includes(message)) list.splice(list.indexOf(message), 1);
+    this.#ready = this.#ready.filter((each) => each !== message);
   }
 
   /** No record is waited for of what was queued and given before an instant; what was never given is left over. */
@@ -331,7 +317,7 @@ class ClaudeCodeReader implements RecordReader {
     const blocks = blocksOf(attachment.prompt) ?? [];
     const parts = this.#dropRepeated(repeatKey(record), partsOf(blocks));
     if (parts.length === 0) return;
-    this.#close();
+    this.#open = null;
     this.#dropQueued(parts);
     const mode = attachment.commandMode ?? 'prompt';
     const isTyped = mode === 'prompt' && this.#isFromPerson({ ...record, ...attachment }) && !isJsonText(parts);
