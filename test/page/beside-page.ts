@@ -6,7 +6,8 @@ import type { Environment } from '../../src/base/config/config.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { insert, newId } from '../../src/db/sql.ts';
 import { answerPrompt as answer } from '../../src/hook/prompt-recall.ts';
-import { lookInto } from '../../src/memory/commit.ts';
+import { commit, lookInto } from '../../src/memory/commit.ts';
+import { putEntry } from '../../src/memory/entries.ts';
 import { addMemory } from '../../src/memory/memories.ts';
 import { dropOld } from '../../src/memory/versions.ts';
 import { makeTicket } from '../../src/page/visits.ts';
@@ -152,4 +153,24 @@ export async function addStore({ app }: Asked, name: string): Promise<void> {
   const id = await addMemory(app.db, { scope: 'store', name }, app.clock.now().toISOString());
   const by = { job: newId('job'), actor: { kind: 'user', id: null } } as const;
   await app.files(await app.memories.of(id)).write(by, { path: 'a.md', text: '- One.\n' });
+}
+
+/** An entry that no night has sorted yet, which says what it changes. */
+export async function learnInstead({ app, store }: Pick<Served, 'app' | 'store'>, text: string, changes: string) {
+  const by = { job: newId('job'), actor: { kind: 'job', id: null } } as const;
+  const at = app.clock.now().toISOString();
+  const entry = { id: 'e_0123456789ab', type: 'project', text, changes, strength: 'stated', by: 'human' } as const;
+  const where = {
+    memory: store.id,
+    session: null,
+    turn: null,
+    at,
+    day: at.slice(0, 10),
+    prompt: '',
+    job: by.job,
+  } as const;
+  await commit(app.memories, { memory: store.id, paths: [] }, by, async () => ({
+    files: [],
+    rows: (change) => putEntry(change, { ...entry, ...where, evidence: [], state: 'new', reason: null }),
+  }));
 }

@@ -1,14 +1,16 @@
-// What the page calls memories, which of them it shows, and how those that hold nothing are removed and come back. Asked without a
-// browser.
+// What the page says of lines, and how much it sends; what it calls memories, which of them it shows, and how those that hold nothing
+// are removed and come back. Asked without a browser.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Served, served } from '../server/served.ts';
+import { sized } from '../support/depth.ts';
 import { run } from '../support/run.ts';
 import { tempDir } from '../support/temp.ts';
-import { addStore, hasProject, putAt, textAt, write } from './beside-page.ts';
+import { addStore, hasProject, learnInstead, putAt, textAt, write } from './beside-page.ts';
 import { enter, OURS } from './enter.ts';
+import { fillMemory } from './filled.ts';
 
 async function visiting(world: Served) {
   const { cookie, token } = await enter(world);
@@ -30,6 +32,52 @@ async function visiting(world: Served) {
 const named = (html: string) =>
   [...html.matchAll(/<li><a href="\/memory\/[^"]*"[^>]*><span class="said">([^<]*)</g)].map(([, name]) => name);
 const toast = (html: string) => /<div class="toast[^>]*><p>([^<]*)</.exec(html)?.[1] ?? '';
+
+test('a line says what is uncertain about it or in conflict with it, in place', async () => {
+  const world = await served();
+  const lines = [
+    'Deploys to staging go out on Monday.',
+    'Seen once, 2026-11-20: Reviews are done in pairs.',
+    'Found by the agent, 2026-11-19: The tests need port 5433.',
+    'The release waits for review (as of 2026-11-02, may be over)',
+    'Plain and certain.',
+  ];
+  const head = '---\nname: a\ndescription: A\ntype: project\n---\n\n';
+  await write(world, 'a.md', `${head}${lines.map((line) => `- ${line}\n`).join('')}`);
+  await learnInstead(world, 'Deploys to staging go out on Tuesday.', 'Deploys to staging go out on Monday.');
+  const html = await (await visiting(world)).read('/');
+  const marks = [...html.matchAll(/<li id="l-.*?<\/summary>(.*?)<\/details>/gs)].map(([item, evidence = '']) => [
+    [...item.matchAll(/<span class="tag [^"]*">([^<]*)</g)].map(([, mark]) => mark).join(),
+    evidence.includes('Told since, in no topic yet'),
+  ]);
+  expect(marks).toEqual([
+    ['told otherwise since', true],
+    ['seen once, 2026-11-20', false],
+    ['found by the agent, 2026-11-19', false],
+    ['may be over', false],
+    ['', false],
+  ]);
+  // The mark stands beside the words, and not in them, too.
+  expect(html).not.toContain('>Seen once');
+});
+
+test('what a memory of many lines sends is small: no view has more than 300 kB', async () => {
+  const world = await served();
+  const topics = sized({ quick: 10, deep: 200 });
+  const says = (kind: string, n: number) => `The ${kind} number ${n} says ${'something or other '.repeat(6)}${n}.`;
+  const plan = { topics, lines: 50, sessions: 10, nights: 20, proposals: 20, transcripts: tempDir() };
+  await fillMemory(world, { ...plan, says, topic: (n) => `topic-${n}`, now: world.app.clock.now() });
+  const { read } = await visiting(world);
+  for (const path of [
+    '/',
+    '/next',
+    '/changes',
+    '/cost',
+    '/search?q=number',
+    `/memory/${world.store.id}/topic/topic-1.md`,
+  ])
+    expect([path, Buffer.byteLength(await read(path)) < 300_000]).toEqual([path, true]);
+});
 
 test('projects of one name go by the shortest tail that tells them apart, stores by their names', async () => {
   const world = await served();

@@ -2,7 +2,7 @@
 // the page's own. The answers are read as a browser's parser reads them, without one: every tag of a page is one of ours.
 
 import { expect, test } from 'vitest';
-import { newId } from '../../src/db/sql.ts';
+import { keepSetting, newId } from '../../src/db/sql.ts';
 import { commit } from '../../src/memory/commit.ts';
 import { putEntry } from '../../src/memory/entries.ts';
 import { beginJob, endJob } from '../../src/memory/job-rows.ts';
@@ -148,7 +148,7 @@ test(`none of ${WAYS} scripts is live in any field that the page prints`, async 
     now: app.clock.now(),
   });
   await hostileRows(world, { at, memory });
-  const { cookie } = await enter(world);
+  const { cookie, token } = await enter(world);
   const headers = { ...OURS, cookie };
   const seen = new Map<string, string>();
   const queue = [
@@ -189,6 +189,20 @@ test(`none of ${WAYS} scripts is live in any field that the page prints`, async 
       perKind.set(kind, known + 1);
       queue.push(plain);
     }
+  }
+  // What a form brings is shown where it is refused, too.
+  const path = `${name(0)}.md`;
+  for (const [n, action] of ['edit', 'edit-topic', 'forget', 'set', 'pause', 'restore', 'review', 'undo'].entries()) {
+    const [text, said] = [at(n + 7), at(n + 8)];
+    const fields = { memory: memory.id, path, line: text, index: '0', shown: said, text, description: said };
+    const more = { target: text, said, name: 'model', value: said, project: text, ids: text, id: text, job: text };
+    const answer = await fetch(`${world.url}/do/${action}`, {
+      method: 'POST',
+      headers: { ...headers, origin: world.url },
+      body: new URLSearchParams({ token, to: '/cost', ...fields, ...more, word: 'accept' }),
+    });
+    expect({ action, strange: strange(await answer.text()) }).toEqual({ action, strange: [] });
+    expect({ action, status: answer.status }).toEqual({ action, status: action.startsWith('edit') ? 409 : 200 });
   }
   const all = [...seen.values()].join('\n');
   const told = scripts.filter((_, n) => all.includes(escaped(at(n).slice(0, 12))));
@@ -236,6 +250,8 @@ async function hostileRows({ app }: Served, { at, memory }: { at(n: number): str
         ...[newId('call'), now.toISOString().slice(0, 10), job, at(n + 4), now.toISOString(), now.toISOString()],
       );
     }
+    const pauses = [at(2), at(3)].map((project) => ({ project, until: null }));
+    await keepSetting(db, 'pauses', JSON.stringify(pauses));
     for (let n = 0; n < 10; n += 1)
       await db.run(
         "insert into memory (id, scope, name, created_at, updated_at) values (?, 'store', ?, ?, ?)",
@@ -243,6 +259,10 @@ async function hostileRows({ app }: Served, { at, memory }: { at(n: number): str
       );
   });
   const by = { job: newId('job'), actor: { kind: 'user', id: null } } as const;
+  // What holds nothing is shown as such, what holds a line among the others.
+  const stores = await app.db.all<{ id: string }>("select id from memory where scope = 'store' order by id limit 5");
+  for (const [n, { id }] of stores.entries())
+    await app.files(await app.memories.of(id)).write(by, { path: 'a.md', text: `- ${at(n)}\n` });
   await commit(app.memories, { memory: memory.id, paths: [] }, by, async (sql) => ({
     files: [],
     async rows(change) {
@@ -260,7 +280,8 @@ async function hostileRows({ app }: Served, { at, memory }: { at(n: number): str
           },
         },
       );
-      for (let n = 0; n < 20; n += 1)
+      for (let n = 0; n < 20; n += 1) {
+        const isNew = n % 2 === 0;
         await putEntry(change, {
           ...{
             memory: memory.id,
@@ -280,10 +301,12 @@ async function hostileRows({ app }: Served, { at, memory }: { at(n: number): str
           ...{
             evidence: [{ message: at(n), quote: at(n + 6), by: 'human' }],
             job: by.job,
-            state: 'dropped',
-            reason: at(n + 1),
+            state: isNew ? 'new' : 'dropped',
+            reason: isNew ? null : at(n + 1),
+            changes: at(n + 2),
           },
         });
+      }
     },
   }));
 }
