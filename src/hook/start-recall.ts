@@ -164,7 +164,7 @@ async function build(
         })
       : [];
   const sign = (text: string) =>
-    config.sessionSign ? sessionSign(config, { db: opened?.db, row: own.row, text, same }) : '';
+    config.sessionSign && !options.isOnlyAsked ? sessionSign(config, { db: opened?.db, row: own.row, text, same }) : '';
   const {
     query,
     agent,

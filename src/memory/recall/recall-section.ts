@@ -137,8 +137,9 @@ interface TopicText {
 export async function recallPart(request: SectionRequest): Promise<LaidPart> {
   const part = { ...NOTHING };
   const { source, now, fits, isWithin } = request;
-  const index = await clean(beginningOf((await source.read(['MEMORY.md'])).get('MEMORY.md')?.text ?? ''));
-  if (!request.hasIndex && index.trim() !== '') {
+  const written = beginningOf((await source.read(['MEMORY.md'])).get('MEMORY.md')?.text ?? '');
+  const index = request.hasIndex ? '' : await clean(written);
+  if (index.trim() !== '') {
     const laid = await withMarks(index, source);
     const cut = cutIndex(index, (lines) => {
       const text = laid(lines);
@@ -150,7 +151,7 @@ export async function recallPart(request: SectionRequest): Promise<LaidPart> {
   }
 
   const whose = await source.whose();
-  const { ranked: all, others, about } = await rankTopics(source, index, request.about);
+  const { ranked: all, others, about } = await rankTopics(source, written, request.about);
   const paths = all.map(({ path }) => path);
   const [knownOf, putAway] = await Promise.all([source.lines(paths), source.archived(paths)]);
   const of = { files: all, known: knownOf, unsorted: await source.unsorted() };

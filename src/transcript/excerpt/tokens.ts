@@ -71,7 +71,9 @@ export function estimateTokens(text: string): number {
 /** Whether a text keeps a budget, with room for the estimate's error; told without counting where the length alone tells it. */
 export function isWithinTokens(text: string, budgetTokens: number): boolean {
   if (Math.ceil(text.length / CHARACTERS_PER_TOKEN) > budgetTokens) return false;
-  return Math.ceil(countO200k(text) * O200K_FACTOR * ROOM) <= budgetTokens;
+  // No sign of ASCII is more than a token.
+  const isSurely = Math.ceil(text.length * O200K_FACTOR * ROOM) <= budgetTokens && !/[^\0-\x7f]/.test(text);
+  return isSurely || Math.ceil(countO200k(text) * O200K_FACTOR * ROOM) <= budgetTokens;
 }
 
 /**
