@@ -63,11 +63,11 @@ export async function extract(request: ExtractRequest, deps: ExtractDeps): Promi
 
 type Opened = Pick<Extraction, 'session' | 'memory' | 'userMemory'>;
 
-async function openFor({ opened, ended, ...where }: ExtractRequest, { memories, open }: ExtractDeps) {
+async function openFor({ opened, ended, ...where }: ExtractRequest, { memories }: ExtractDeps) {
   if (isAppError(opened)) throw opened;
   if (opened) return opened;
   const { db, machine } = memories;
-  return openTranscript(db, { ...where, isLive: !ended, machine, openFile: open });
+  return openTranscript(db, { ...where, isLive: !ended, machine });
 }
 
 /** What one extraction is made with, and the report that it fills in. */

@@ -5,7 +5,7 @@ import type { Claim } from '../../src/memory/commit.ts';
 import type { SkipReason, TurnState } from '../../src/memory/entries.ts';
 import type { JobUsage, StartedBy } from '../../src/memory/job-rows.ts';
 import type { MemoryRow } from '../../src/memory/memories.ts';
-import type { openSession, Session } from '../../src/transcript/session.ts';
+import type { Session } from '../../src/transcript/session.ts';
 import type { ExtractedDeps, SpendPorts } from './ask-extractor.ts';
 import type { ReportedEntry } from './extracted.ts';
 import type { TakenUp } from './pending-turns.ts';
@@ -39,8 +39,6 @@ export interface ExtractRequest {
 export interface ExtractDeps extends ExtractedDeps {
   /** What counts a job's requests; `continued`: the model of a request that is another program's, which is continued. */
   spendOf(job: string, of?: { continued?: string }): SpendPorts;
-  /** Opens a transcript; default: a file. */
-  open?: typeof openSession;
   /** The memory that a session belongs to. */
   memoryFor(session: { cwd?: string }): Promise<MemoryRow>;
   /** The memory in which entries about the user are kept; null, and by default: the session's. */

@@ -216,9 +216,8 @@ export async function takeInFleet({
       const kept = new Map(own.map(({ session, bytes }) => [session, bytes]));
       await takeInLedger(sql, ledger, { memory: id, hasDirectory: false, machine, at, kept });
       ledger.close();
-      const redact = 'update session set redacted = ? where memory = ? and name = ?';
-      for (const { session, redacted } of own.filter((each) => each.redacted.length > 0))
-        await sql.run(redact, JSON.stringify(redacted), id, session);
+      const redact = "update session set redacted = 'yes' where memory = ? and name = ?";
+      for (const { session, redacted } of own) if (redacted.length > 0) await sql.run(redact, id, session);
     }
     const parts = new Map(transcripts.map(({ store, name, bytes }) => [`${store} ${name}`, Buffer.concat(bytes)]));
     const kept = keptParts(home, ({ store, session, file }) => parts.get(`${store} ${session}/${file}`) ?? null);

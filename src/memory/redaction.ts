@@ -4,7 +4,6 @@
 // Promises: it can be done again from the beginning, whenever it broke off; a version that is a head, or stands in a working copy, is
 // left to whoever makes a new one first; a row that was changed meanwhile is not written over.
 
-import { hash } from 'node:crypto';
 import { AppError } from '../base/errors.ts';
 import { redact } from '../base/secrets/redact-text.ts';
 import { parseJson } from '../base/text/json.ts';
@@ -203,12 +202,7 @@ export async function forgetWords(
 
 // Sessions that were sent, or kept.
 
-/** What a session tells of a message that was redacted, so that it is known when it is sent again. */
-export function sumOfMessage(id: string): string {
-  return hash('sha256', id).slice(0, 16);
-}
-
-/** Rewrites sessions in which it is; answers their ids. What was redacted of a message is redacted when that is sent again. */
+/** Rewrites sessions in which it is; answers their ids. */
 export async function scrubSessions(db: Db, scrub: Scrub, at: Where & { isDry?: boolean }): Promise<string[]> {
   const of = 'session in (select id from session where memory in (#))';
   const sessions = await rowsOf<{ session: string }>(db, 'select distinct session from piece', of, at);
@@ -217,37 +211,32 @@ export async function scrubSessions(db: Db, scrub: Scrub, at: Where & { isDry?: 
     const select = 'select n, body from piece where session = ? order by n';
     const pieces = await db.all<{ n: number; body: Buffer }>(select, session);
     const before = Buffer.concat(pieces.map(({ body }) => body));
-    const sums = new Set<string>();
     const lines: string[] = [];
-    for (const line of before.toString().split('\n')) lines.push(await scrubRecord(scrub, line, sums));
+    for (const line of before.toString().split('\n')) lines.push(await scrubRecord(scrub, line));
     const after = Buffer.from(lines.join('\n'));
     if (after.equals(before)) continue;
     found.push(session);
     if (at.isDry) continue;
     await db.write(async (sql) => {
-      const known = `select redacted from session where id = ?${db.lock.wait}`;
-      const row = await sql.get<{ redacted: string | null }>(known, session);
+      await sql.get(`select 1 from session where id = ?${db.lock.wait}`, session);
       const now = Buffer.concat((await sql.all<{ body: Buffer }>(select, session)).map(({ body }) => body));
       if (!now.equals(before)) return;
       await sql.run('delete from piece where session = ?', session);
       await insert(sql, 'piece', [{ session, n: pieces[0]?.n ?? 0, body: after }]);
-      const redacted = JSON.stringify([...new Set([...JSON.parse(row?.redacted ?? '[]'), ...sums])]);
-      await sql.run('update session set redacted = ? where id = ?', redacted, session);
+      await sql.run("update session set redacted = 'yes' where id = ?", session);
     });
   }
   return found;
 }
 
 /** A line of a session; ids of messages stay. */
-async function scrubRecord(scrub: Scrub, line: string, sums: Set<string>): Promise<string> {
+async function scrubRecord(scrub: Scrub, line: string): Promise<string> {
   const record = parseJson(line) as { message?: { id?: unknown } } | undefined;
   if (typeof record !== 'object' || record === null) return scrub(line);
   const after = await scrubValue(scrub, record);
   if (after === record) return line;
   const id = record.message?.id;
-  if (typeof id !== 'string') return JSON.stringify(after);
-  sums.add(sumOfMessage(id));
-  return JSON.stringify({ ...after, message: { ...(after.message as object), id } });
+  return JSON.stringify(id === undefined ? after : { ...after, message: { ...(after.message as object), id } });
 }
 
 export const REDACTED = '[redacted]';

@@ -99,16 +99,14 @@ interface OpenBy {
   name?: string;
   isLive: boolean;
   machine: string;
-  openFile?: typeof openSession;
 }
 
 /** Opens a session where it is, else what is kept of it. Errors: those of `openSession`. */
 export async function openTranscript(sql: Sql, by: OpenBy): Promise<Session> {
-  const { openFile = openSession, isLive } = by;
   const row = by.session === undefined ? undefined : await sessionRow(sql, by.session);
   const path = by.transcript ?? (row?.machine === by.machine ? row.path : null) ?? '';
   try {
-    return await openFile(path, { id: by.name ?? row?.name, isLive });
+    return await openSession(path, { id: by.name ?? row?.name, isLive: by.isLive });
   } catch (error) {
     if (!row || !isAppError(error, 'transcript-gone')) throw error;
     const isKept = await sql.get('select 1 from piece where session = ? limit 1', row.id);

@@ -9,7 +9,7 @@ import { listFiles } from '../../src/base/files/directories.ts';
 import { backUp, backupsIn } from '../../src/db/backup.ts';
 import type { Db, Row } from '../../src/db/sql.ts';
 import type { MemoryFiles } from '../../src/memory/memory-files.ts';
-import { scrubJson, scrubOf, scrubSecrets, sumOfMessage, WORDS } from '../../src/memory/redaction.ts';
+import { scrubJson, scrubOf, scrubSecrets, WORDS } from '../../src/memory/redaction.ts';
 import { explainLines } from '../../src/memory/rests.ts';
 import { searchMemories } from '../../src/memory/search.ts';
 import { dream, entryOf, LOG, learn } from '../support/acts.ts';
@@ -242,7 +242,7 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     expect(here.read('notes/mine.md')).toBe('by hand: [redacted]\r\nkeep');
     expect(here.read('hosts.md')).toContain('- Always call the staging host [redacted] instead of staging.');
     const [session] = await db.all<{ redacted: string }>("select redacted from session where id = 's9'");
-    expect(JSON.parse(session?.redacted ?? '')).toEqual([sumOfMessage('msg-1')]);
+    expect(session?.redacted).toBe('yes');
     const row = await db.get('select kind, outcome, request from job where id = ?', report.job ?? '');
     expect(row).toEqual({ kind: 'redact', outcome: 'redacted', request: '{"what":"match"}' });
     expect(await here.match(SECRET)).toMatchObject({
