@@ -46,8 +46,8 @@ export function projects(of: string[], { isDeep = false } = {}) {
     isolate: false,
     // Node loads TypeScript itself, faster than Vite's module runner; none of it is mocked.
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    // Most code runs a few times: compiled at once without optimizing, and with room for what is soon garbage, it costs a sixth less.
-    execArgv: ['--always-sparkplug', '--max-semi-space-size=64'],
+    // Most code runs a few times: compiled at once without optimizing, and with room from the start for what is soon garbage, it costs a fifth less.
+    execArgv: ['--always-sparkplug', '--min-semi-space-size=64', '--max-semi-space-size=64'],
     maxWorkers: 4,
     env: temporary(),
   };
