@@ -2,13 +2,13 @@
 
 import { formatIn } from '../base/time.ts';
 import { memoryRow } from '../memory/memories.ts';
+import { gateOf } from '../queue/breaker.ts';
 import { namesInSpool } from '../queue/spool.ts';
 import { listWork } from '../queue/waiting-work.ts';
 import { allWorkers } from '../queue/workers.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
 import { plainly, sayOutcome } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
-import { gateOf } from '../worker/gate.ts';
 import type { WorkResult } from '../worker/work-item.ts';
 import { runWorker } from '../worker/worker.ts';
 import { type CommonOptions, MODEL, withApp } from './cli-options.ts';

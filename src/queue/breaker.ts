@@ -1,9 +1,15 @@
-// The breaker: after some jobs in a row without progress no model is asked for a while; then one job tries, and its end closes the
-// breaker or opens it for longer. It is derived from the jobs that ended last, so all who share the database share it.
+// Whether a model may be asked now: not on a day whose ceiling is reached, and not while the breaker is open; what is held back waits
+// in the inbox as it is. The breaker: after some jobs in a row without progress no model is asked for a while; then one job tries, and
+// its end closes the breaker or opens it for longer. It is derived from the jobs that ended last, so all who share the database share it.
 // Promises: a pause that a server asks for is everyone's; jobs that were under way when it opened open it no further.
 
+import { OFFLINE_MODEL } from '../agent/agent-types.ts';
+import type { Config } from '../base/config/config.ts';
 import { ERRORS, isErrorCode } from '../base/errors.ts';
-import { keepSetting, marks, type Sql, settingOf } from '../db/sql.ts';
+import { isNewIn } from '../base/key.ts';
+import { type Clock, dayOf } from '../base/time.ts';
+import { type Db, keepSetting, marks, type Sql, settingOf } from '../db/sql.ts';
+import { fullSince } from './spend.ts';
 
 /** A pause that a server asks for and that a job does not wait out itself. */
 const LONG_PAUSE_MS = 30_000;
@@ -104,4 +110,41 @@ export async function mayTry(sql: Sql, { until, now }: { until: string; now: Dat
   const minute = Math.floor((now.getTime() - Date.parse(until)) / PROBE_MS);
   const only = 'on conflict (key) do update set value = excluded.value where setting.value <> excluded.value';
   return (await sql.run(`insert into setting (key, value) values ('probe', ?) ${only}`, `${until} ${minute}`)) === 1;
+}
+
+/** Whose ceilings and model they are. */
+type Asking = { db: Db; clock: Clock; config: Config };
+
+export const CEILINGS = ['dayTokens', 'dayMoneyUsd', 'planRequests'] as const;
+
+/** What the settings say of ceilings, as it is kept beside the home: who changes it wants what waits for them. */
+export const ceilingsSaid = (config: Config) => ({
+  name: 'ceilings',
+  said: [config.model, ...CEILINGS.map((name) => config[name] ?? null)],
+});
+
+/** Since when today has no room for another request, by the ceilings as they are; null: it may have. */
+export async function fullFromOf({ db, clock, config }: Asking): Promise<string | null> {
+  if (isNewIn(config.home, ceilingsSaid(config))) return null;
+  return fullSince(db, dayOf(clock.now(), config.zone));
+}
+
+/** What holds all work back, as a sentence without its stop; null: nothing, or this one tries for all. */
+export async function gateOf(
+  { db, clock, config }: Asking,
+  { isLooking = false } = {},
+): Promise<{ why: string | null; isProbe: boolean }> {
+  const open = { why: null, isProbe: false };
+  // The offline model costs nothing and is always there.
+  if (config.model === OFFLINE_MODEL) return open;
+  const now = clock.now();
+  const day = dayOf(now, config.zone);
+  const fullFrom = await (isLooking ? fullFromOf({ db, clock, config }) : fullSince(db, day));
+  if (fullFrom !== null) return { why: `the daily limit of ${day} was reached at ${fullFrom}`, isProbe: false };
+  const { state, until, failures } = await breakerOf(db, { after: config.breakerAfter, now });
+  if (state === 'closed' || until === null) return open;
+  const why = `no model is asked before ${until}: it failed ${failures} times in a row`;
+  if (state === 'open') return { why, isProbe: false };
+  if (isLooking) return { why: 'the model failed several times in a row, and one job tries first', isProbe: false };
+  return (await mayTry(db, { until, now })) ? { why: null, isProbe: true } : { why, isProbe: false };
 }

@@ -24,11 +24,10 @@ import { shortId } from '../memory/short-ids.ts';
 import { readMemorySnapshot, sayOffer } from '../memory/snapshot-files.ts';
 import { logDay, logPath } from '../memory/text/daily-log.ts';
 import { GROUPS, INDEX_CAPS } from '../memory/text/index-file.ts';
-import { type BreakerState, breakerOf } from '../queue/breaker.ts';
+import { type BreakerState, breakerOf, gateOf } from '../queue/breaker.ts';
 import { blockedOf } from '../queue/swept.ts';
 import { listWork, type WorkRow } from '../queue/waiting-work.ts';
 import type { App } from './compose.ts';
-import { gateOf } from './gate.ts';
 import { sayHere, type Whose, whoseMemory } from './whose-memory.ts';
 
 export type KnownMemory = Whose & { row: MemoryRow; lastSuccessAt: string | null };

@@ -19,13 +19,13 @@ import {
 import type { MemoryRow } from '../memory/memories.ts';
 import { proposalsAbout } from '../memory/proposals.ts';
 import { declinedBefore, openTranscript, type SessionRow } from '../memory/session-rows.ts';
+import { gateOf } from '../queue/breaker.ts';
 import type { InboxRow } from '../queue/inbox.ts';
 import { lookIntoSpool } from '../queue/spool.ts';
 import { toldKind } from '../rules/dream-context.ts';
 import { findSessions } from '../transcript/find-sessions.ts';
 import { openSession, type Session } from '../transcript/session.ts';
 import type { App } from './compose.ts';
-import { gateOf } from './gate.ts';
 import { whyLeft } from './ingest.ts';
 
 export type SessionFate = Awaited<ReturnType<typeof fateOf>>;

@@ -199,19 +199,6 @@ test('a file that changes between the look and the write is not written', async 
   expect(readFileSync(file, 'utf8')).toBe('{ "hooks": {} }');
 });
 
-test('permission rules that an earlier nocturne gave go with the next set-up; the person’s own stay', async () => {
-  const { config } = await aPerson();
-  const file = findAgent('claude-code').file(config);
-  install(config, 'claude-code');
-  const given = ['Edit(~/mem/*.md)', 'Edit(~/mem/logs/**/*.md)'];
-  const settings = JSON.parse(readFileSync(file, 'utf8'));
-  write(file, JSON.stringify({ ...settings, permissions: { allow: ['Bash(ls)', ...given] } }));
-  const receipt = join(config.home, 'installed', 'claude-code.json');
-  write(receipt, JSON.stringify({ ...JSON.parse(readFileSync(receipt, 'utf8')), rules: given }));
-  install(config, 'claude-code');
-  expect(readSettings(readFileSync(file, 'utf8'), file).permissions).toEqual({ allow: ['Bash(ls)'] });
-});
-
 test('each agent gets what its contract asks for: seconds or milliseconds, a program or a shell’s words', async () => {
   const { config } = await aPerson();
   for (const agent of HOOKED) install(config, agent);

@@ -25,10 +25,10 @@ export interface Agent {
    */
   add(text: string, programs: Programs, config: Config): string;
   /**
-   * The text without nocturne's part, and without permission rules that it gave once; `before` is what it was made from, where that
+   * The text without nocturne's part; `before` is what it was made from, where that
    * is known. Null: nothing is left.
    */
-  remove(text: string, at: { file: string; rules: string[]; before: string | null }): string | null;
+  remove(text: string, at: { file: string; before: string | null }): string | null;
   /** What of nocturne's is in the text: the same words for the same part. */
   find(text: string, file: string): string[];
   /** What is left for the person to do. */
@@ -134,11 +134,11 @@ function hookedAgent(
         return setValue(into, { path: ['hooks', event, -1], value: { ...matcher, hooks: [handler] }, file });
       }, text);
     },
-    remove(text, { file, rules, before }) {
+    remove(text, { file, before }) {
       const kept = readSettings(before ?? '', file);
       const rest = takeOut(text, {
         file,
-        isOurs: (value, path) => isOurs(value, path) || isRule(value, path, rules),
+        isOurs,
         stays: (path) => path.length === 0 || reaches(kept, path),
       });
       return before === null && /^\s*(\{\s*\})?\s*$/.test(rest) ? null : rest;
@@ -243,10 +243,6 @@ function isOurHandler(handler: unknown, agent: AgentName): boolean {
   const isRecall = new RegExp(`[\\\\/]nocturne\\.js recall --hook --agent ${agent}$`).test(words);
   // Others may call a program so, too.
   return isRecall || (isHook && (words.includes('nocturne') || words.includes(packagePath())));
-}
-
-function isRule(value: unknown, path: Path, rules: string[]): boolean {
-  return path.length === 3 && path[0] === 'permissions' && path[1] === 'allow' && rules.includes(String(value));
 }
 
 /** Whether there is something at `path`. */

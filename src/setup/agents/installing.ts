@@ -14,7 +14,7 @@ import { parseJson } from '../../base/text/json.ts';
 import type { Programs } from './agents.ts';
 import { type Agent, type AgentName, findAgent } from './agents.ts';
 
-const receiptSchema = z.strictObject({
+const receiptSchema = z.object({
   file: z.string(),
   /** The text before; null: there was no file. */
   before: z.string().nullable(),
@@ -22,8 +22,6 @@ const receiptSchema = z.strictObject({
   after: z.string(),
   /** Directories that were made for it, the innermost first. */
   made: z.array(z.string()),
-  /** Permission rules that an earlier nocturne added. */
-  rules: z.array(z.string()).optional(),
 });
 
 type Receipt = z.infer<typeof receiptSchema>;
@@ -49,8 +47,7 @@ export function planInstall(config: Config, ask: { agent: AgentName; programs: P
   const before = from === null ? null : withoutOurs(agent, { text: from, file, receipt: known });
   const to = agent.add(before ?? '', ask.programs, config);
   const made = from === null ? missingAbove(file) : (known?.made ?? []);
-  const isInPlace =
-    from !== null && !known?.rules?.length && agent.find(from, file).join('\n') === agent.find(to, file).join('\n');
+  const isInPlace = from !== null && agent.find(from, file).join('\n') === agent.find(to, file).join('\n');
   if (isInPlace) return { agent: ask.agent, file, from, to: from, receipt: known };
   return { agent: ask.agent, file, from, to, receipt: { file, before, after: digest(to), made } };
 }
@@ -109,8 +106,7 @@ function withoutOurs(
   { text, file, receipt }: { text: string; file: string; receipt: Receipt | null },
 ): string | null {
   if (receipt && digest(text) === receipt.after) return receipt.before;
-  const { rules = [], before = '' } = receipt ?? {};
-  return agent.remove(text, { file, rules, before });
+  return agent.remove(text, { file, before: receipt ? receipt.before : '' });
 }
 
 function readFile(file: string): string | null {
