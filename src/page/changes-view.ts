@@ -216,7 +216,7 @@ async function fileLines({ app }: At, { made, memory, most }: Asked): Promise<Li
     ...[made.kind === null ? made.change : made.job, MOST_FILES + 1],
   );
   const lines: Html[] = [];
-  let more = Math.max(0, rows.length - MOST_FILES);
+  let [room, more] = [most, Math.max(0, rows.length - MOST_FILES)];
   for (const { path, wasPath, size, isOld, content, was } of rows.slice(0, MOST_FILES)) {
     const place = path ?? wasPath ?? '';
     const read = (bytes: Content) => (isTopicFile(place) && bytes ? parseTopic(place, rawText(bytes)).lines : []);
@@ -229,16 +229,16 @@ async function fileLines({ app }: At, { made, memory, most }: Asked): Promise<Li
           ...after.filter(isOf(before)).map(({ text }) => came(inlineMarkdown(text))),
           ...before.filter(isOf(after)).map(({ text }) => gone(html`<span class="said" dir="auto">${text}</span>`)),
         ];
-    const room = Math.max(0, most - lines.length);
+    more += Math.max(0, texts.length - room);
+    if (room === 0) continue;
     const name =
       isTopicFile(place) && path !== null
         ? html`<a class="said" href="${topicHref(memory, place)}">${place.replace(/\.md$/, '')}</a>`
         : html`<span class="said">${place}</span>`;
-    if (room > 0)
-      lines.push(
-        html`<li class="operation"><p class="meta">${name}${wasPath === null ? ' is new' : path === null ? ' is gone' : ''}</p><ul class="plain">${texts.slice(0, room)}</ul></li>`,
-      );
-    more += Math.max(0, texts.length - room);
+    lines.push(
+      html`<li class="operation"><p class="meta">${name}${wasPath === null ? ' is new' : path === null ? ' is gone' : ''}</p><ul class="plain">${texts.slice(0, room)}</ul></li>`,
+    );
+    room = Math.max(0, room - Math.max(1, texts.length));
   }
   return { lines, more };
 }

@@ -17,6 +17,7 @@ import { inlineMarkdown } from './markdown-html.ts';
 import {
   type At,
   empty,
+  form,
   type Html,
   hereLink,
   hrefWith,
@@ -161,7 +162,8 @@ async function topicSections(at: At, memory: Place, cards: readonly Card[]): Pro
 }
 
 /** What no night has sorted yet, the newest first. */
-async function freshSection({ app, url }: At, { id, row }: Place): Promise<Html | ''> {
+async function freshSection(at: At, { id, row }: Place): Promise<Html | ''> {
+  const { app, url } = at;
   if (url.searchParams.has('page') || url.searchParams.has('type')) return '';
   const fresh = (await entriesWhere(app.db, row.id, "and state = 'new'")).reverse();
   if (fresh.length === 0) return '';
@@ -170,8 +172,8 @@ async function freshSection({ app, url }: At, { id, row }: Place): Promise<Html 
 <ul class="plain">${fresh
     .slice(0, MOST_NEW)
     .map(
-      ({ id: entry, text, evidence, by, changes }) =>
-        html`<li class="line"><details id="n-${entry}"><summary><div class="what">${inlineMarkdown(text)}</div>${by === 'human' ? '' : html` <span class="tag">said by ${saySpeaker(by)}</span>`}</summary><div class="evidence">${changes ? html`<p>Instead of: <span class="said">${changes}</span></p>` : ''}${evidence.map(({ quote }) => (quote === text ? '' : quoted(quote)))}<p class="meta"><a href="/memory/${id}/entry/${entry}">Where it was said</a></p></div></details></li>`,
+      ({ id: entry, text, evidence, by, changes, at: saidAt }) =>
+        html`<li class="line"><details id="n-${entry}"><summary><div class="what">${inlineMarkdown(text)}</div>${by === 'human' ? '' : html` <span class="tag">said by ${saySpeaker(by)}</span>`}</summary><div class="evidence">${changes ? html`<p>Instead of: <span class="said">${changes}</span></p>` : ''}${evidence.map(({ quote }) => (quote === text ? '' : quoted(quote)))}<p class="meta">${when(saidAt, at)} · <a href="/memory/${id}/entry/${entry}">Where it was said</a></p><div class="actions">${form(at, { action: '/do/forget', fields: { memory: id, target: entry } }, html`<button class="danger">Forget</button>`)}</div></div></details></li>`,
     )}</ul>${more > 0 ? html`<p class="meta more"><a href="/changes?memory=${id}">${sayCount(more, 'more entry')}</a></p>` : ''}</section>`;
 }
 
