@@ -12,6 +12,11 @@ import { blocksOf, instantOf, partsOf, toMessage } from './message-builder.ts';
 export interface Queued {
   record: JsonObject;
   parts: Part[];
+  /**
+   * `given` to the agent: the record it was sent in comes next, or soon, or never. `gone`, one way or another: a record that says
+   * it too is not a new one.
+   */
+  state: 'waiting' | 'given' | 'gone';
   /** Where it was given to the agent: the message there until a record says the same. */
   message?: Message;
   givenAt?: string;
@@ -19,106 +24,93 @@ export interface Queued {
   isGuess?: 'dequeue' | 'remove';
 }
 
-const MOST_TAKEN = 8;
+const MOST_GONE = 8;
 
 export class TextQueue {
-  #waiting: Queued[] = [];
-  /** Given to the agent: the record it was sent in comes next, or soon, or never. */
-  #given: Queued[] = [];
-  /** Gone, one way or another: a record that says it too is not a new one. */
-  #gone: Queued[] = [];
+  /** In the order in which they were queued. */
+  #queued: Queued[] = [];
 
   /** Whether nothing in it waits for what may come. */
   get isEmpty(): boolean {
-    return this.#waiting.length === 0 && !this.#given.some(({ message }) => message !== undefined);
+    return this.#in('waiting').length === 0 && !this.#in('given').some(({ message }) => message !== undefined);
   }
 
   /** Takes an operation; answers the text that it gave to the agent, as far as one can tell. */
   take(record: JsonObject): Queued | undefined {
     const { operation, content } = record;
     const parts = partsOf(blocksOf(content) ?? []);
-    const text = parts.length > 0 ? wordsOf(parts) : undefined;
-    if (operation === 'enqueue') {
-      if (parts.length > 0) this.#waiting.push({ record, parts });
-    } else if (operation === 'popAll') {
-      if (text === undefined) this.#noteGone(this.#waiting.splice(0));
-      else this.#takeNamed(text);
-    } else if (operation === 'dequeue' || operation === 'remove') {
-      const given = text === undefined ? this.#waiting.shift() : this.#takeNamed(text);
-      if (given === undefined) return undefined;
-      if (text === undefined) given.isGuess = operation;
-      given.givenAt = textOf(record.timestamp);
-      this.#given.push(given);
-      return given;
-    }
-    return undefined;
+    const named = this.#in('waiting').find((queued) => parts.length === 0 || wordsOf(queued.parts) === wordsOf(parts));
+    if (operation === 'enqueue' && parts.length > 0) this.#queued.push({ record, parts, state: 'waiting' });
+    if (operation === 'popAll' && parts.length > 0) this.#remove(named);
+    else if (operation === 'popAll') this.#noteGone(this.#in('waiting'));
+    if (!named || (operation !== 'dequeue' && operation !== 'remove')) return undefined;
+    if (parts.length === 0) named.isGuess = operation;
+    named.givenAt = textOf(record.timestamp);
+    named.state = 'given';
+    return named;
   }
 
   /** Drops the texts that were sent as `parts`, whether they had been queued, now or a moment ago; answers them. */
   drop(parts: readonly Part[]): Queued[] {
     const sent = wordsOf(parts);
-    const inGiven = this.#given.findIndex((queued) => isSame(sent, wordsOf(queued.parts)));
-    if (inGiven !== -1) return this.#given.splice(inGiven, 1);
-    const inWaiting = this.#waiting.findIndex((queued) => isSame(sent, wordsOf(queued.parts)));
-    if (inWaiting !== -1) {
-      const dropped = this.#waiting.splice(inWaiting, 1);
-      return [...dropped, ...this.#takeBackGuess()];
-    }
-    const joined = this.#dropJoined(sent);
-    if (joined.length > 0) return joined;
-    const inGone = this.#gone.findIndex((queued) => isSame(sent, wordsOf(queued.parts)));
-    return inGone === -1 ? [] : this.#gone.splice(inGone, 1);
+    const sameIn = (state: Queued['state']) => this.#in(state).find((queued) => isSame(sent, wordsOf(queued.parts)));
+    const given = sameIn('given');
+    if (given) return this.#remove(given);
+    const waiting = sameIn('waiting');
+    if (waiting) return [...this.#remove(waiting), ...this.#takeBackGuess()];
+    const joined = this.#joinedAs(sent);
+    return this.#remove(...(joined.length > 0 ? joined : [sameIn('gone')]));
   }
 
   /** What was given before an instant stays where it is: no record of it is waited for any more. */
   decide(before?: string): Queued[] {
     // A rewritten file may begin with the end of its queue.
     const isLater = ({ givenAt = '' }: Queued): boolean => before !== undefined && givenAt > before;
-    const decided = this.#given.filter((queued) => !isLater(queued));
-    this.#given = this.#given.filter(isLater);
+    const decided = this.#in('given').filter((queued) => !isLater(queued));
     this.#noteGone(decided);
     return decided;
   }
 
   /** All that was never given, which is dropped with it. */
   clear(): Queued[] {
-    return this.#waiting.splice(0);
+    return this.#remove(...this.#in('waiting'));
   }
 
-  #takeNamed(text: string): Queued | undefined {
-    const at = this.#waiting.findIndex((queued) => wordsOf(queued.parts) === text);
-    return at === -1 ? undefined : this.#waiting.splice(at, 1)[0];
+  #in(state: Queued['state']): Queued[] {
+    return this.#queued.filter((queued) => queued.state === state);
+  }
+
+  #remove(...queued: (Queued | undefined)[]): Queued[] {
+    const removed = queued.filter((each) => each !== undefined);
+    this.#queued = this.#queued.filter((each) => !removed.includes(each));
+    return removed;
+  }
+
+  #noteGone(queued: readonly Queued[]): void {
+    for (const each of queued) each.state = 'gone';
+    this.#remove(...this.#in('gone').slice(0, -MOST_GONE));
   }
 
   /** A record says what still waits: so the operation before it was about that, not about what was taken for it. */
   #takeBackGuess(): Queued[] {
-    const at = this.#given.findIndex(({ isGuess }) => isGuess !== undefined);
-    if (at === -1) return [];
-    const [guess] = this.#given.splice(at, 1) as [Queued];
+    const guess = this.#in('given').find(({ isGuess }) => isGuess !== undefined);
+    if (!guess) return [];
     const { record, parts, isGuess } = guess;
-    if (isGuess === 'remove') this.#waiting.unshift({ record, parts });
-    else this.#noteGone([{ record, parts }]);
+    const state = isGuess === 'remove' ? 'waiting' : 'gone';
+    this.#queued[this.#queued.indexOf(guess)] = { record, parts, state };
     return [guess];
   }
 
   /** Several texts may be sent as one. */
-  #dropJoined(sent: string): Queued[] {
+  #joinedAs(sent: string): Queued[] {
     let rest = sent;
-    const used = new Set<Queued>();
-    for (const queued of [...this.#given, ...this.#waiting]) {
-      const words = wordsOf(queued.parts);
-      if (words === '' || !rest.startsWith(words) || /^\S/.test(rest.slice(words.length))) continue;
-      rest = rest.slice(words.length).trimStart();
-      used.add(queued);
-    }
-    if (rest !== '' || used.size < 2) return [];
-    this.#given = this.#given.filter((queued) => !used.has(queued));
-    this.#waiting = this.#waiting.filter((queued) => !used.has(queued));
-    return [...used];
-  }
-
-  #noteGone(queued: readonly Queued[]): void {
-    this.#gone = [...this.#gone, ...queued].slice(-MOST_TAKEN);
+    const used = [...this.#in('given'), ...this.#in('waiting')].filter(({ parts }) => {
+      const words = wordsOf(parts);
+      const isNext = words !== '' && rest.startsWith(words) && !/^\S/.test(rest.slice(words.length));
+      if (isNext) rest = rest.slice(words.length).trimStart();
+      return isNext;
+    });
+    return rest === '' && used.length > 1 ? used : [];
   }
 }
 
