@@ -1,7 +1,7 @@
 // OpenTelemetry through the API package alone: spans around jobs, runs of the agent and requests to the model, and
 // metrics. They go where the SDK sends them that a user registers (`node --import ./otel.mjs`), and nowhere without one.
 // Promises: no text of a transcript, a prompt or a reply is in a span, and no name of a store, a session or a person in a
-// metric; figures are read only when a reader asks for them, and not again within 15 s; with telemetry off nothing is loaded.
+// metric; figures are read only when a reader asks for them; with telemetry off nothing is loaded.
 
 import type { Meter, Span } from '@opentelemetry/api';
 import type { Usage } from '../base/config/prices.ts';
@@ -120,8 +120,6 @@ export interface Figures {
   microUsd: number;
 }
 
-const READ_AT_MOST_EVERY_MS = 15_000;
-
 function waitedS({ oldestSince }: Figures, nowMs: number): number {
   return oldestSince === null ? 0 : Math.max(0, nowMs - Date.parse(oldestSince)) / 1_000;
 }
@@ -140,20 +138,9 @@ export async function observeFigures(read: () => Promise<Figures>, clock: Clock)
   const gauges = GAUGES.map(([name, description, unit]) =>
     meter.createObservableGauge(`nocturne.${name}`, { description, unit }),
   );
-  let last: { figures: Promise<Figures>; atMs: number } | undefined;
-  const figuresAt = (nowMs: number) => {
-    if (!last || Math.abs(nowMs - last.atMs) >= READ_AT_MOST_EVERY_MS) {
-      const reading = { figures: read(), atMs: nowMs };
-      last = reading;
-      reading.figures.catch(() => {
-        if (last === reading) last = undefined;
-      });
-    }
-    return last.figures;
-  };
   const observe: Parameters<Meter['addBatchObservableCallback']>[0] = async (result) => {
     const nowMs = clock.now().getTime();
-    const found = await figuresAt(nowMs);
+    const found = await read();
     for (const [at, gauge] of gauges.entries()) result.observe(gauge, GAUGES[at]?.[3](found, nowMs) ?? 0);
   };
   meter.addBatchObservableCallback(observe, gauges);
