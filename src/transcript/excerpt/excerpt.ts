@@ -104,15 +104,18 @@ export function findSource(excerpt: Excerpt, idOrPrefix: string): SourceMessage 
 
 type Redact = ExcerptOptions['redact'];
 
-/** Redacts each segment once. */
-export function redactOnce(redact: Redact): (segment: Segment) => Promise<string> {
-  const redacted = new WeakMap<Segment, Promise<string>>();
+/** Asks once for each segment. */
+function once<T>(ask: (segment: Segment) => Promise<T>): (segment: Segment) => Promise<T> {
+  const asked = new WeakMap<Segment, Promise<T>>();
   return (segment) => {
-    const text = redacted.get(segment) ?? redact(segment.text).then((result) => result.text);
-    redacted.set(segment, text);
-    return text;
+    const answer = asked.get(segment) ?? ask(segment);
+    asked.set(segment, answer);
+    return answer;
   };
 }
+
+/** Redacts each segment once. */
+export const redactOnce = (redact: Redact) => once(async ({ text }) => (await redact(text)).text);
 
 /** The message of a segment, for checking what is quoted from it. */
 export async function readSource(
@@ -169,7 +172,6 @@ function excerptBuilder(turns: readonly ExcerptTurn[], { budgetTokens, redact, z
   const shortIds = shortenIds(turns.flatMap(({ turn }) => turn.messages.filter(saysAnything).map(({ id }) => id)));
   const whole: Layout = { shortIds, messages: shortIds.count, zone };
   const redactSegment = redactOnce(redact);
-  const offered = new WeakMap<Segment, Promise<DisplayedSegment | null>>();
   const units: Unit[] = [];
   /** What can be context of what comes after it. */
   const essential: Segment[] = [];
@@ -208,13 +210,7 @@ function excerptBuilder(turns: readonly ExcerptTurn[], { budgetTokens, redact, z
     return { segment, text: await redactSegment(segment), offered: segment.offered && isSpeakers };
   }
 
-  function showOffered(segment: Segment): Promise<DisplayedSegment | null> {
-    const shown = offered.get(segment) ?? cutOffered(segment);
-    offered.set(segment, shown);
-    return shown;
-  }
-
-  async function cutOffered(segment: Segment): Promise<DisplayedSegment | null> {
+  const showOffered = once(async (segment: Segment): Promise<DisplayedSegment | null> => {
     const { priority, kind } = segment;
     if (priority === 'human') {
       const human = await showUncut(segment);
@@ -229,7 +225,7 @@ function excerptBuilder(turns: readonly ExcerptTurn[], { budgetTokens, redact, z
     if (kind === 'words') return cutSegment(shown, CAP_TOKENS.words);
     if (priority === 'routine') return cutSegment(shown, CAP_TOKENS.routine, CUT.end);
     return cutSegment(shown, priority === 'failed' ? CAP_TOKENS.error : CAP_TOKENS.result);
-  }
+  });
 
   async function showCall(segment: Segment, capTokens: number): Promise<DisplayedSegment | null> {
     const shown = await displayWhole(segment);
@@ -293,22 +289,27 @@ function excerptBuilder(turns: readonly ExcerptTurn[], { budgetTokens, redact, z
       bodyTokens += costOf(shown);
       isTaken.add(shown.segment);
     };
-    const takeShare = async (segments: Segment[], share: number, from = bodyTokens) => {
+    /** Each group as a whole. `stops`: what does not fit ends it, and is not passed over. */
+    const takeGroups = async (
+      groups: Segment[][],
+      share: number,
+      { show = showOffered, from = bodyTokens, stops = false },
+    ) => {
       const mostTokens = Math.min(from + budgetTokens * share, budgetTokens * 2);
-      for (const segment of segments) {
-        if (isTaken.has(segment) || repeats.get(segment) === 0) continue;
-        const shown = await showOffered(segment);
-        if (shown && bodyTokens + costOf(shown) > mostTokens) return;
-        take(shown);
-      }
-    };
-    const takeTogether = async (groups: Segment[][], share: number, show: typeof showTried) => {
-      const mostTokens = Math.min(bodyTokens + budgetTokens * share, budgetTokens * 2);
       for (const group of groups) {
         const shown = await Promise.all(group.filter((segment) => !isTaken.has(segment)).map(show));
         const cost = shown.reduce((sum, each) => sum + (each ? costOf(each) : 0), 0);
         if (bodyTokens + cost <= mostTokens) for (const each of shown) take(each);
+        else if (stops) return;
       }
+    };
+    const takeNewest = (priorities: Priority[], share: number, from?: number) => {
+      const segments = newestFirst(own, ...priorities).filter((segment) => repeats.get(segment) !== 0);
+      return takeGroups(
+        segments.map((segment) => [segment]),
+        share,
+        { from, stops: true },
+      );
     };
     for (const segment of newestFirst(own, 'human', 'answered')) take(await showOffered(segment));
     const preceding = await showPreceding(own);
@@ -321,28 +322,24 @@ function excerptBuilder(turns: readonly ExcerptTurn[], { budgetTokens, redact, z
     const isOwn = new Set(own);
     const ownTried = tried.filter(({ call, result }) => isOwn.has(call) && isOwn.has(result));
     const before = bodyTokens;
-    await takeTogether(waysIn(ownTried), SHARES.ways, showTried);
-    const written = writtenIn(ownTried).reverse();
-    await takeTogether(
-      written.map((segment) => [segment]),
-      SHARES.written,
-      (segment) => showCall(segment, CAP_TOKENS.written),
-    );
-    await takeTogether(checkedIn(ownTried, own), SHARES.checked, async (segment) =>
+    await takeGroups(waysIn(ownTried), SHARES.ways, { show: showTried });
+    const show = async (segment: Segment) =>
       segment.kind === 'call'
         ? showCall(segment, CAP_TOKENS.written)
-        : cutSegment(await displayWhole(segment), CAP_TOKENS.checked),
-    );
-    await takeShare(newestFirst(own, 'failed'), SHARES.failed, before);
-    await takeShare(newestFirst(own, 'question'), SHARES.question);
+        : cutSegment(await displayWhole(segment), CAP_TOKENS.checked);
+    const written = writtenIn(ownTried).map((call) => [call]);
+    await takeGroups(written.reverse(), SHARES.written, { show });
+    await takeGroups(checkedIn(ownTried, own), SHARES.checked, { show });
+    await takeNewest(['failed'], SHARES.failed, before);
+    await takeNewest(['question'], SHARES.question);
     for (const segment of newestFirst(own, 'answered')) {
       const capTokens = segment.isDecidedOn ? budgetTokens * SHARES.plan : CAP_TOKENS.answer;
       if (segment.kind === 'words') take(cutSegment(await displayWhole(segment), Math.max(capTokens, CAP_TOKENS.end)));
     }
-    await takeShare(newestFirst(own, 'subagent', 'assistant'), 2);
-    await takeTogether(oncePerProgram(ownTried), SHARES.programs, showTried);
-    await takeShare(newestFirst(own, 'tool'), SHARES.tool);
-    await takeShare(newestFirst(own, 'routine'), SHARES.routine);
+    await takeNewest(['subagent', 'assistant'], 2);
+    await takeGroups(oncePerProgram(ownTried), SHARES.programs, { show: showTried });
+    await takeNewest(['tool'], SHARES.tool);
+    await takeNewest(['routine'], SHARES.routine);
     return { ranked, first };
   }
 

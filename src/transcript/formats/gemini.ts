@@ -9,7 +9,7 @@ import { hash } from 'node:crypto';
 import { basename, dirname, extname, join, posix, win32 } from 'node:path';
 import { attempt } from '../../base/errors.ts';
 import { readTextNow } from '../../base/files/files.ts';
-import { isObject, type JsonObject, objectAt, objectsOf, textOf } from '../../base/text/json.ts';
+import { isObject, type JsonObject, objectAt, objectsOf, textOf, textsIn } from '../../base/text/json.ts';
 import type { Format, Message, Part } from '../messages.ts';
 import { readObjects } from '../records.ts';
 import { answersOf, humanParts, questionsIn, shellCommand } from './human-text.ts';
@@ -79,8 +79,6 @@ const ROOT_FILE = '.project_root';
 /** No more directories are compared with the hash. */
 const MOST_COMPARED = 10_000;
 const LONGEST_PATH = 500;
-/** What a tool answered in a session that is one document lies nine deep. */
-const MAX_DEPTH = 12;
 
 /** The project's directory: what stands beside the sessions, or what a path in a record leads through, if it has the hash. */
 async function findRoot(
@@ -101,7 +99,7 @@ async function findRoot(
     if (noted !== null && isRoot(noted.trim())) return noted.trim();
   }
   for await (const record of records) {
-    for (const named of pathsIn(record)) {
+    for (const named of textsIn(record).flatMap(pathsIn)) {
       const root = withAncestors(named).find(isRoot);
       if (root !== undefined) return root;
     }
@@ -115,17 +113,11 @@ function withAncestors(directory: string): string[] {
   return above === directory ? [directory] : [directory, ...withAncestors(above)];
 }
 
-/** The absolute paths in a value: texts that are one, and words of others, with and without what ends a sentence. */
-function* pathsIn(value: unknown, depth = 0): Generator<string> {
-  if (typeof value === 'string') {
-    for (const path of [value, ...value.split(/[\s"'`<>()[\],;|]+/)]) {
-      if (path.length > LONGEST_PATH || !/^(?:\/|[A-Za-z]:\\)/.test(path)) continue;
-      yield path;
-      yield path.replace(/[^\p{L}\p{N}]+$/u, '');
-    }
-  } else if (typeof value === 'object' && value !== null && depth < MAX_DEPTH) {
-    for (const inner of Object.values(value)) yield* pathsIn(inner, depth + 1);
-  }
+/** The absolute paths in a text: all of it, and its words, with and without what ends a sentence. */
+function pathsIn(text: string): string[] {
+  return [text, ...text.split(/[\s"'`<>()[\],;|]+/)]
+    .filter((path) => path.length <= LONGEST_PATH && /^(?:\/|[A-Za-z]:\\)/.test(path))
+    .flatMap((path) => [path, path.replace(/[^\p{L}\p{N}]+$/u, '')]);
 }
 
 interface Entry {
