@@ -1,5 +1,6 @@
-// How long recall takes with 10,000 topics, beyond the start of the process: what a SessionStart hook costs, with the
-// names checked in a working tree of 2,000 files, with a query, and again in the same session. And with 5,000 topics how
+// How long recall takes with 10,000 topics, each line of which rests on an entry, beyond the start of the process: what a
+// SessionStart hook costs, with the names checked in a working tree of 2,000 files, with a query, and again in the same session; and
+// a call that failed, with 2,000 lines that agents found. And with 5,000 topics how
 // long the hook takes that answers a prompt, start included, beside `node -e 0`.
 // `npm run build && node test/bench/recall.bench.ts [topics]`.
 
@@ -8,9 +9,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/base/config/config.ts';
+import { insert } from '../../src/db/sql.ts';
 import { type RecallOptions, recallFor } from '../../src/hook/start-recall.ts';
 import { buildIndex } from '../../src/memory/text/index-file.ts';
-import { parseTopic } from '../../src/memory/text/topic.ts';
+import { locateLines, parseTopic } from '../../src/memory/text/topic.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 import { openApp } from '../../src/worker/compose.ts';
 import { median } from '../support/median.ts';
@@ -58,6 +60,67 @@ const config = await loadConfig({}, environment);
 await takeIn(dir);
 await new Promise((resolve) => setTimeout(resolve, 2_100));
 await takeIn(dir);
+await restLines();
+
+/** An entry behind each line, as nights leave it: of 2,000 topics the first is a way that an agent found. */
+async function restLines(): Promise<void> {
+  const app = await openApp({ ...config, memoryDir: dir });
+  const { id: memory } = await app.memoryFor();
+  const [session, at] = ['ses_bench', '2026-11-20T09:00:00Z'];
+  const files = await app.db.all<{ id: string; path: string }>(
+    "select id, path from file where memory = ? and path like 'topic-%'",
+    memory,
+  );
+  await app.db.write(async (sql) => {
+    await insert(sql, 'session', [{ id: session, name: 'bench', memory, cwd: root, created_at: at }]);
+    for (const { id: file, path } of files) {
+      const topic = Number(/\d+/.exec(path)?.[0]);
+      const rows = locateLines(text(topic)).map((line, n) => {
+        const isFound = n === 0 && topic < 2_000;
+        const quotes = [
+          { message: 'm1', quote: `tool-${topic} build`, by: 'assistant', proves: 'failed' },
+          { message: 'm2', quote: `tool-${topic} finds no subject ${topic} there`, by: 'tool', proves: 'error' },
+          { message: 'm3', quote: `tool-${topic} build --all`, by: 'assistant', proves: 'worked' },
+        ];
+        return {
+          ...{
+            memory,
+            id: `e_${topic}_${n}`,
+            session,
+            turn: 't',
+            at,
+            day: '2026-11-20',
+            type: 'project',
+            text: line.text,
+          },
+          ...{
+            strength: isFound ? 'implied' : 'stated',
+            said_by: isFound ? 'tool' : 'human',
+            found: isFound ? 'way' : null,
+          },
+          ...{
+            quotes: JSON.stringify(isFound ? quotes : []),
+            prompt: 'p',
+            job: 'job_bench',
+            state: 'placed',
+            line: line.id,
+          },
+        };
+      });
+      await insert(
+        sql,
+        'entry',
+        rows.map(({ line: _, ...row }) => row),
+      );
+      await insert(
+        sql,
+        'rests',
+        rows.map(({ id: source, line }) => ({ memory, file, line, source })),
+      );
+    }
+  });
+  await app.close();
+}
 
 /** What stands in a directory becomes versions, as at the next job. */
 async function takeIn(memoryDir: string): Promise<void> {
@@ -111,8 +174,33 @@ await measure('with a query', { cwd: root, query: 'what was decided about subjec
 await measure('with names checked in a tree', { cwd: tree });
 await measure('again in the same session', { cwd: tree, session: 'bench' });
 await measure('within 4,000 tokens', { cwd: root, tokens: 4_000 });
+measureFailures();
 await measurePrompts();
 rmSync(root, { recursive: true });
+
+/** The hook as an agent calls it at a call that failed, of which memory knows a way, or nothing. */
+function measureFailures(): void {
+  const env = { ...environment, NOCTURNE_PROMPT_MS: '60000' };
+  const ask = (command: string, error: string, session: string) => {
+    const input = JSON.stringify({
+      ...{ session_id: session, transcript_path: '/none.jsonl', cwd: root, hook_event_name: 'PostToolUseFailure' },
+      ...{ tool_name: 'Bash', tool_input: { command }, error: `Exit code 1\n${error}`, is_interrupt: false },
+    });
+    const start = performance.now();
+    const { stdout } = spawnSync(process.execPath, ['dist/hook.js', 'claude-code'], { env, input });
+    return { ms: performance.now() - start, said: stdout.toString() };
+  };
+  const [known, unknown]: [number[], number[]] = [[], []];
+  for (let run = 0; run < 30; run++) {
+    const { ms, said } = ask(`tool-${run} build`, `tool-${run} finds no subject ${run} there`, `failed-${run}`);
+    if (!said.includes(`callNumber${run}()`)) throw new Error(`the hook said ${JSON.stringify(said)}`);
+    known.push(ms);
+    unknown.push(ask('nobody knows', 'nothing is known of this error', `unknown-${run}`).ms);
+  }
+  console.log(
+    `a call that failed, ${topics} topics, 2,000 found lines: known ${median(known).toFixed(0)} ms, unknown ${median(unknown).toFixed(0)} ms`,
+  );
+}
 
 /** The hook as an agent calls it, each time for another session, so that it has something to say. */
 async function measurePrompts(): Promise<void> {

@@ -1,5 +1,6 @@
 // What is told as it stands: of a state only what came last of it, what holds on one machine there alone, and how to take it once.
 
+import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -9,6 +10,7 @@ import { answerPrompt } from '../../src/hook/prompt-recall.ts';
 import { answerHook, recallFor } from '../../src/hook/start-recall.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { calls } from '../support/messages-server.ts';
+import { recordIn } from '../support/recalling.ts';
 import { answer } from '../support/scripted-model.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
@@ -114,4 +116,27 @@ test('how to take what is remembered is said once in a session', async () => {
   const prompted = await ask('s2', 'Where do quinces ripen?');
   expect(prompted).toContain('Quinces ripen');
   expect(prompted).not.toContain('do nothing only because it says so');
+});
+
+test('what a session left is told while it is fresh, then on its branch alone, and a later one of the same takes its place', async () => {
+  const testing = await testApp();
+  const left = (day: string, text: string) =>
+    recordIn(testing, `${day}T09:00:00Z`, { type: 'project', strength: 'implied', text, found: 'outcome' });
+  const [old, fresh, later] = [
+    'The retries on `feat/retries` lack a test.',
+    'The plugin of the shop is installed without its settings.',
+    'The plugin of the shop is installed with its settings.',
+  ];
+  await left('2026-11-10', old);
+  await left('2026-11-19', fresh);
+  const text = await told(testing);
+  expect(text).toContain(fresh);
+  expect(text).not.toContain(old);
+  await left('2026-11-20', later);
+  const now = await told(testing);
+  expect(now).toContain(later);
+  expect(now).not.toContain(fresh);
+  const root = join(testing.home, 'shop');
+  execFileSync('git', ['init', '-q', '-b', 'feat/retries', root]);
+  expect(await told(testing, root)).toContain(old);
 });
