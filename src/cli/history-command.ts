@@ -103,10 +103,13 @@ function actorName({ kind, id }: Actor): string {
   return id === null ? name : `${name}:${id}`;
 }
 
-/** `job:…` by what its id begins with. */
-async function sayActor(app: App, actor: Actor): Promise<string> {
+/** As a person is told: `you`, `dream job_0d8c1a52`. */
+async function sayActor({ db }: App, actor: Actor): Promise<string> {
+  if (actor.kind === 'user') return 'you';
+  if (actor.kind === 'external') return 'an edit of the file';
   if (actor.kind !== 'job' || actor.id === null) return actorName(actor);
-  return `job:${await shortId(app.db, 'job', actor.id)}`;
+  const kind = (await db.get<{ kind: string }>('select kind from job where id = ?', actor.id))?.kind ?? 'job';
+  return `${kind === 'extract' || kind === 'reprocess' ? 'learn' : kind} ${await shortId(db, 'job', actor.id)}`;
 }
 
 /** A version as JSON says it. */

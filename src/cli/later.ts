@@ -113,7 +113,7 @@ export async function namesOf(
   const short = session ? await shortId(db, 'session', session.name) : key.split(' ').at(-1);
   return {
     key: session?.name ?? (kind === 'dream' ? kind : key),
-    name: kind === 'dream' ? kind : `${kind === 'extract' ? 'session' : 'again'} ${short}`,
+    name: kind === 'dream' ? kind : `${kind === 'extract' ? 'session' : 'learn again:'} ${short}`,
     place: memory ? placeOf(memory) : null,
   };
 }
@@ -154,7 +154,7 @@ async function find(app: App, { agent, since, instructions, json }: Finding): Pr
 }
 
 const SAID: Record<string, string> = {
-  'nothing-new': 'without news',
+  'nothing-new': 'with nothing new',
   waiting: 'waiting already',
   blocked: 'not readable yet',
   'still-open': 'still open',
