@@ -38,6 +38,8 @@ const MOST_FILES = 12;
 /** Of a longer file it is only said that it changed. */
 const MOST_BYTES = 64 * 2 ** 10;
 const MOST_DIFFS = 20;
+/** The highest number that both engines take. */
+const MOST_CHANGES = 2 ** 31 - 1;
 
 interface Made {
   change: string;
@@ -76,7 +78,7 @@ export async function changesView(at: At, [job]: string[]): Promise<View> {
   const given = url.searchParams.get('memory');
   const asked = given === null ? undefined : thePlace(places, given);
   const ids = (asked ? [asked] : places).map(({ id }) => id);
-  const before = Number(url.searchParams.get('before')) || Number.MAX_SAFE_INTEGER;
+  const before = Math.min(Math.trunc(Number(url.searchParams.get('before'))) || MOST_CHANGES, MOST_CHANGES);
   const found = await app.db.all<Made>(
     `${MADE} where n < ? and memory in (${marks(ids)}) order by n desc limit ?`,
     ...[before, ...ids, SIZE + 1],

@@ -124,7 +124,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
     await page.getByText('Nights change topics by themselves.').waitFor();
     await page.getByLabel('Model').fill('claude-haiku-5-5');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.locator('.toast', { hasText: 'Saved' }).waitFor();
+    await page.locator('input[name=value][value="claude-haiku-5-5"]').waitFor();
     expect(JSON.parse(settings())).toMatchObject({ review: false, model: 'claude-haiku-5-5' });
     await page.getByLabel('Model').fill(`sk-ant-api03-${'aB3'.repeat(30)}AA`);
     await page.getByRole('button', { name: 'Save' }).click();
