@@ -66,8 +66,7 @@ const setupCommand: CommandSpec<SetupOptions, [AgentName[]]> = {
       "what starts the nightly run: the system's scheduler, or only sessions",
       { choices: ['auto', 'none'], default: 'auto' },
     ],
-    ['--key-file <path>', 'keep the key in this file in the nocturne home', { conflicts: ['keyStdin', 'keyCommand'] }],
-    ['--key-stdin', 'read the key to keep from stdin', { conflicts: 'keyCommand' }],
+    ['--key-stdin', 'keep the key that stands on stdin, as in --key-stdin < FILE', { conflicts: 'keyCommand' }],
     ['--key-command <command>', 'a command that prints the key, run whenever one is needed'],
   ],
   json: '{ isDone, agents: [{ agent, file, isChanged, diff }], schedule, model?, canLearn?, backlog?, learned? }',
@@ -144,7 +143,7 @@ async function choose(
 ): Promise<Chosen | null> {
   const { config } = around;
   const { NOCTURNE_MODEL: ofShell } = config.environment;
-  const hasKey = (options.keyFile ?? options.keyStdin ?? options.keyCommand) !== undefined;
+  const hasKey = (options.keyStdin ?? options.keyCommand) !== undefined;
   if (options.model || ofShell || hasKey) {
     const offer = await offerNamed(options.model ?? ofShell ?? keyModel(config.model), around);
     if (options.model || !ofShell) return { ...offer, said: `${offer.title}: ${offer.about}` };
@@ -299,9 +298,7 @@ async function settleModel(config: Config, { questions, say, given }: Asking & {
     await keepWithAddress(config, apiKey);
     return state === 'good';
   }
-  const otherwise = questions
-    ? 'Run nocturne setup again when you have one.'
-    : 'Give --key-stdin, --key-file or --key-command.';
+  const otherwise = questions ? 'Run nocturne setup again when you have one.' : 'Give --key-stdin or --key-command.';
   say(`There is no key yet: nothing is learned until there is, and nothing is lost. ${otherwise}`);
   return false;
 }
@@ -335,5 +332,5 @@ async function offerToKeep(config: Config, { questions, say, apiKey }: Asking & 
   const path = fromHome(keyPath({ home, baseUrl }), config);
   const isKept = await questions?.confirm(`The key is only set in this shell. Keep it for the nights, in ${path}?`);
   if (isKept) await keepWithAddress(config, apiKey);
-  else say('The key is only set in this shell; the nightly run has none. --key-stdin or --key-file keeps it.');
+  else say('The key is only set in this shell; the nightly run has none. --key-stdin keeps it.');
 }

@@ -152,7 +152,7 @@ export function checkEnablement({ enabled, reason, pausedUntil, isUnknown }: Ena
 export async function checkKey(config: Config): Promise<Checked[]> {
   if (!needsKey(config.model)) return [ok('key', `the model ${config.model} needs none`)];
   const source = keySource(config);
-  const keep = 'Run nocturne setup: it asks for one and tries it; --key-stdin, --key-file and --key-command give it.';
+  const keep = 'Run nocturne setup: it asks for one and tries it; --key-stdin and --key-command give it.';
   if (source === 'none') return [fail('key', 'none is set', keep)];
   if (source === 'environment') {
     const isKept = statNow(keyPath(config)) !== null || config.keyCommand !== undefined;

@@ -3,7 +3,6 @@
 
 import { text as readAll } from 'node:stream/consumers';
 import { type Config, loadConfig } from '../base/config/config.ts';
-import { AppError } from '../base/errors.ts';
 import { makeDirectory, makePrivate, readTextNow } from '../base/files/files.ts';
 import { keepKey } from '../base/key.ts';
 import { unifiedDiff } from '../memory/edit-text.ts';
@@ -13,7 +12,6 @@ import { type Night, nightOf, type Scheduler, schedulerHere } from './schedules.
 import { type NewSettings, planSettings, writeSettings } from './settings-file.ts';
 
 export interface KeyOptions {
-  keyFile?: string;
   keyCommand?: string;
   keyStdin?: boolean;
 }
@@ -89,11 +87,6 @@ export async function keepWithAddress({ home, access, ...config }: Config, key: 
 
 async function keepGivenKey(config: Config, options: KeyOptions): Promise<void> {
   if (options.keyStdin) await keepWithAddress(config, await readAll(process.stdin));
-  if (options.keyFile) {
-    const text = readTextNow(options.keyFile);
-    if (text === null) throw new AppError('bad-input', `There is no file ${options.keyFile}.`);
-    await keepWithAddress(config, text);
-  }
   if (!options.keyCommand) return;
   await writeSettings(config.home, { keyCommand: commandWords(options.keyCommand) });
 }

@@ -61,14 +61,12 @@ const widest = (text: string) =>
 test('ten sessions, one command: the key is tried, what each taught is learned once and shown with its quote', async () => {
   const person = someoneNew(10);
   const server = await testModel(attentive);
-  const key = join(person.user, 'my-key');
-  writeFileSync(key, 'sk-ant-secret\n');
   const environment = {
     ...person.environment,
     ANTHROPIC_BASE_URL: server.access.baseURL,
     NOCTURNE_MODEL: 'test-model',
   };
-  const ended = await runHere(['setup', '--yes', '--learn', '--key-file', key], environment);
+  const ended = await runHere(['setup', '--yes', '--learn', '--key-stdin'], environment, { stdin: 'sk-ant-secret\n' });
   expect(ended).toMatchObject({ code: 0, stderr: '' });
   expect(ended.stdout).toContain('Claude Code   hooks, one with each prompt: ~/.claude/settings.json');
   expect(ended.stdout).toContain('The key works: test-model answers.');

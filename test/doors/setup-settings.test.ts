@@ -80,7 +80,7 @@ test('an agent, a scheduler or two sources of a key that do not go are wrong usa
   for (const args of [
     ['setup', 'vim'],
     ['setup', 'codex', '--schedule', 'at'],
-    ['setup', 'codex', '--key-stdin', '--key-file', 'x'],
+    ['setup', 'codex', '--key-stdin', '--key-command', 'x'],
   ]) {
     expect(await runHere(args, offline(person))).toMatchObject({ code: 2, stdout: '' });
   }
@@ -109,12 +109,10 @@ test('where a systemd user manager answers, the night is a timer of it, until th
   expect(readdirSync(units)).toEqual([]);
 });
 
-test('a key is kept from a file or by a command, 0600, and is in nothing that setup prints', async () => {
+test('a key is kept from stdin or by a command, 0600, and is in nothing that setup prints', async () => {
   const person = aPerson();
-  const given = join(person.user, 'given');
-  writeFileSync(given, 'sk-ant-given\n');
   const home = person.home;
-  const kept = await runHere(['setup', 'codex', '--yes', '--key-file', given], offline(person));
+  const kept = await runHere(['setup', 'codex', '--yes', '--key-stdin'], offline(person), { stdin: 'sk-ant-given\n' });
   expect(readFileSync(join(home, 'key'), 'utf8')).toBe('sk-ant-given\n');
   expect(statSync(join(home, 'key')).mode & 0o777).toBe(0o600);
   expect(statSync(home).mode & 0o777).toBe(0o700);
