@@ -4,21 +4,19 @@
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
-import { type AppError, isAppError } from '../errors.ts';
+import type { AppError } from '../errors.ts';
 import {
   absentAsNull,
   absentOr,
   attempt,
   isAbsence,
-  makeDirectory,
   makeWhole,
-  moveFile,
   removeFile,
   statNow,
   storageError,
   syncDirectory,
   withFile,
-  writeSynced,
+  writeWhole,
 } from './files.ts';
 
 export function isDirectory(path: string): boolean {
@@ -109,18 +107,11 @@ export function realPath(path: string): string | null {
  */
 export function replaceText(path: string, text: string): void {
   const isThere = statNow(path) !== null;
-  const target = isThere ? fs.realpathSync.native(path) : path;
-  const temporary = `${target}.${randomUUID()}.tmp`;
-  makeDirectory(dirname(target));
-  try {
-    writeSynced(temporary, text);
-    if (isThere) fs.chmodSync(temporary, fs.statSync(target).mode & 0o7777);
-    moveFile(temporary, target);
-    syncDirectory(dirname(target));
-  } catch (error) {
-    removeFile(temporary);
-    throw isAppError(error) ? error : storageError('write', path, error);
-  }
+  const target = isThere ? attempt('write', path, () => fs.realpathSync.native(path)) : path;
+  const mode = isThere ? fs.statSync(target).mode & 0o7777 : 0o600;
+  writeWhole(target, text);
+  attempt('write', path, () => fs.chmodSync(target, mode));
+  syncDirectory(dirname(target));
 }
 
 type PathKind = 'file' | 'directory' | 'link' | 'other';

@@ -2,8 +2,9 @@
 
 import fs from 'node:fs';
 import { dirname } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { isAppError } from '../errors.ts';
-import { attempt, makeDirectory, removeFile, storageError, withFile } from './files.ts';
+import { attempt, makeDirectory, storageError, withFile } from './files.ts';
 
 const CHUNK_BYTES = 1 << 18;
 
@@ -36,21 +37,15 @@ function readAt(file: number, at: number, bytes: number): Buffer {
   return into.subarray(0, fs.readSync(file, into, 0, bytes, at));
 }
 
-/** Writes a new file piece by piece and syncs it to the disk, for what is too long to be held; fails where one exists. */
+/**
+ * Writes a new file piece by piece and syncs it to the disk, for what is too long to be held; fails where one exists. What was
+ * written stays where it fails.
+ */
 export async function writePieces(path: string, pieces: AsyncIterable<string | Uint8Array>): Promise<void> {
   makeDirectory(dirname(path));
-  const file = await fs.promises.open(path, 'wx', 0o600).catch((error: unknown) => {
-    throw storageError('write', path, error);
-  });
   try {
-    try {
-      await file.writeFile(pieces);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await pipeline(pieces, fs.createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true }));
   } catch (error) {
-    removeFile(path);
     throw isAppError(error) ? error : storageError('write', path, error);
   }
 }
