@@ -45,7 +45,7 @@ test('worker --once does all that waits, the dream last, says what became of it,
   const { code, stdout, stderr, memory } = await workedOnce();
   expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
   const said = stderr.trimEnd().split('\n');
-  expect(said.map((line) => line.split(/[ :]/)[0])).toEqual([...sessions.map(() => 'extract'), 'dream']);
+  expect(said.map((line) => line.split(/[ :]/)[0])).toEqual([...sessions.map(() => 'session'), 'dream']);
   const { files, coverage, waiting } = memory;
   expect(waiting).toBe(0);
   expect(coverage).toHaveLength(11);
