@@ -24,7 +24,7 @@ const OF_NAMED =
   /(?<!\p{L})(?:open|opened|draft|ready|await(?:s|ing)|wait(?:s|ing)?|wartet|pending|blocked|needs?|remains?|requested changes|review|red|green|failing|local only|ahead|behind|closed|filed|no (?:pr|pull request)|exists? (?:yet|no))(?!\p{L})/iu;
 /** By which a text says what always or under some condition is so. */
 const LASTS =
-  /^an? |(?<!\p{L})(?:until|unless|always|never|each|every|must|should|if|when|whenever|where|that|before)(?!\p{L})/iu;
+  /^an? (?!.*(?<!\p{L})(?:was|were)(?!\p{L}))|(?<!\p{L})(?:until|unless|always|never|each|every|must|should|if|when|whenever|where|that|before)(?!\p{L})/iu;
 
 /** Whether a text tells how something stands; what is not decided is no state. */
 export function tellsState(text: string): boolean {

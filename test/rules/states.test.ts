@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { tellsState } from '../../src/rules/states.ts';
 
 const STATES = `
+A schema document was asked for; the first plan was turned down and it was still open.
 The draft PR 24 with the retry logic is open.
 Branch \`fix/retries\` is local only; nothing was pushed yet.
 PR #31 is ready for review.
@@ -127,7 +128,7 @@ PR #88 introduced the retry; it must stay for the flaky proxy.
 Not pushed artefacts are rebuilt by CI.`;
 const linesOf = (text: string) => text.trim().split('\n');
 
-test('of sixty states forty are known by their words, and of what lasts none is taken for one', () => {
+test('of 61 states 41 are known by their words, and of what lasts none is taken for one', () => {
   expect(linesOf(STATES).filter((text) => !tellsState(text)).length).toBeLessThanOrEqual(20);
   expect(linesOf(LASTING).filter(tellsState)).toEqual([]);
 });
