@@ -60,10 +60,13 @@ export function inOneCase(text: string): string {
 /** A row of the table `line` holds no more; of a longer line the next goes on with the end of the one before. */
 const MOST_CHARACTERS = 2_000;
 const OVERLAP_CHARACTERS = 200;
+const NOT_PLAIN = /[^ -~]| {2}/;
 
 /** A line as rows of the table `line` hold it. */
 export function rowTexts({ raw }: Pick<SearchedLine, 'raw'>): string[] {
-  const text = inOneCase(raw).replace(/\s+/gu, ' ').trim();
+  const said = raw.trim();
+  // Of all lines of a file that is looked at most are plain.
+  const text = NOT_PLAIN.test(said) ? inOneCase(said).replace(/\s+/gu, ' ') : said.toLowerCase();
   const rows = [text.slice(0, MOST_CHARACTERS)];
   for (let from = MOST_CHARACTERS; from < text.length; from += MOST_CHARACTERS - OVERLAP_CHARACTERS)
     rows.push(text.slice(from - OVERLAP_CHARACTERS, from - OVERLAP_CHARACTERS + MOST_CHARACTERS));
