@@ -1,7 +1,7 @@
 // MEMORY.md beside the changes of topics: built anew from all of them, as a dream does, or following what others than dreams
 // change, so that nobody is told an old description and a new topic is found at once. Both in the commit of those changes.
-// Promises: it touches no line that nocturne did not write, and no index that is pinned; following begins none, leaves one alone
-// that a repository carries, keeps the order of lines, and where there is no room for all leaves it to the next dream.
+// Promises: it touches no line that nocturne did not write, and no index that is pinned; following begins none, and leaves one
+// alone that a repository carries.
 
 import type { Sql } from '../db/sql.ts';
 import type { Committed, FileChange, Staged } from './commit.ts';
@@ -10,7 +10,7 @@ import { followLogs } from './log-edits.ts';
 import { isCheckedIn } from './paths.ts';
 import { followChange } from './rests.ts';
 import { readLines } from './text/blocks.ts';
-import { type BuiltIndex, buildIndex, GROUPS, type IndexTopic, isOverflow, OVERFLOW_LINE } from './text/index-file.ts';
+import { type BuiltIndex, buildIndex, GROUPS, type IndexTopic, isOverflow } from './text/index-file.ts';
 import { isTopicPath, lineId } from './text/topic.ts';
 import type { Change } from './undo-rows.ts';
 
@@ -34,12 +34,12 @@ export interface IndexSize {
 
 type OfMemory = { id: string; dir: string | null };
 
-/** With the index built anew, where that is wanted once the files are made. `size` is known then. */
+/** With the index built anew, where that is wanted of what it is once the files are made. `size` is known then. */
 export async function withBuiltIndex(
   sql: Sql,
   { id: memory, dir }: OfMemory,
   files: readonly FileChange[],
-  isWanted = () => true,
+  isWanted: (current: string | null) => boolean = () => true,
 ): Promise<WithIndex & { size(): IndexSize }> {
   const ids = await generatedLines(sql, memory);
   const size: IndexSize = { topics: 0, lines: 0, bytes: 0 };
@@ -48,7 +48,7 @@ export async function withBuiltIndex(
     const topics = await livingTopics(sql, memory);
     size.topics = topics.length;
     // Nothing to say begins no index.
-    if (!isWanted() || isPinned(INDEX, current) || (current === null && topics.length === 0)) return current;
+    if (!isWanted(current) || isPinned(INDEX, current) || (current === null && topics.length === 0)) return current;
     const generatedBefore = new Set(linesAmong(current, ids));
     built = buildIndex({ current, generatedBefore, topics, isCheckedIn: isCheckedIn(dir) });
     Object.assign(size, { lines: built.lines, bytes: built.bytes });
@@ -91,31 +91,10 @@ export async function withFollowing(sql: Sql, of: OfMemory, actor: Actor, files:
 
 const NO_ROWS = async () => {};
 
-/** Changes with the index following; also what was edited by hand since. */
-export async function withFollowingIndex(
-  sql: Sql,
-  { id: memory, dir }: OfMemory,
-  files: FileChange[],
-): Promise<WithIndex> {
-  const ids = isCheckedIn(dir) ? new Set<string>() : await generatedLines(sql, memory);
-  if (ids.size === 0) return { files, rows: NO_ROWS };
-  let followed: string[] | undefined;
-  const make = async (current: string | null) => {
-    const isFull = readLines(current ?? '').some(({ text }) => OVERFLOW_LINE.test(text));
-    if (current === null || isFull || isPinned(INDEX, current)) return current;
-    const generated = linesAmong(current, ids);
-    const order = new Map(generated.map((line, at) => [pathIn(line), at]));
-    const topics = await livingTopics(sql, memory);
-    const built = buildIndex({ current, generatedBefore: new Set(generated), topics, order });
-    if (built.overflow.length > 0 || built.handWrittenOverCaps) return current;
-    followed = built.generated;
-    return built.text;
-  };
-  const all = [...files, { path: INDEX, make }];
-  return {
-    files: all,
-    rows: (change, heads) => keepGenerated(change, { memory, ids, heads, files: all, generated: followed }),
-  };
+/** Changes with the index following, where nocturne began one and nobody took it away. */
+export async function withFollowingIndex(sql: Sql, of: OfMemory, files: FileChange[]): Promise<WithIndex> {
+  const isBegun = !isCheckedIn(of.dir) && (await generatedLines(sql, of.id)).size > 0;
+  return isBegun ? withBuiltIndex(sql, of, files, (current) => current !== null) : { files, rows: NO_ROWS };
 }
 
 /** The living topics as they stand by then. */
@@ -160,9 +139,4 @@ async function keepGenerated(
   const after = new Set(generated.map(lineId));
   for (const line of ids) if (!after.has(line)) await change.drop('rests', { memory, file, line, source: GENERATED });
   for (const line of after) if (!ids.has(line)) await change.put('rests', { memory, file, line, source: GENERATED });
-}
-
-/** The file that a line of nocturne's links; empty for one of how many more there are. */
-function pathIn(line: string): string {
-  return /\[([^[\]]+)\]$/.exec(line)?.[1] ?? '';
 }

@@ -33,8 +33,6 @@ interface IndexRequest {
    * is generated was, by whichever of them.
    */
   isCheckedIn?: boolean;
-  /** The topics stay in this order, by path; those that are not in it come behind. */
-  order?: Map<string, number>;
 }
 
 export interface BuiltIndex {
@@ -56,14 +54,14 @@ export const OVERFLOW_LINE = /^- \d+ more \[index\/(?:user|feedback|project|refe
 
 /** Builds MEMORY.md and its overflow files. The order within a group: pinned, used, then by path. */
 export function buildIndex(request: IndexRequest): BuiltIndex {
-  const { current, generatedBefore, topics, caps = INDEX_CAPS, isCheckedIn = false, order } = request;
+  const { current, generatedBefore, topics, caps = INDEX_CAPS, isCheckedIn = false } = request;
   const sections = isCheckedIn
     ? withoutRepeats(readSections(current ?? '', generatedBefore.union(linesAsGenerated(current ?? ''))))
     : readSections(current ?? '', generatedBefore);
   const linked = new Set(linksIn(sections.flatMap(({ before, after }) => [...before, ...after]).join('\n')));
   const entries = topics
     .filter((topic) => !linked.has(topic.path))
-    .sort(isCheckedIn ? byPath : order ? (a, b) => placeIn(order, a) - placeIn(order, b) : byWorth)
+    .sort(isCheckedIn ? byPath : byWorth)
     .map((topic) => ({ group: topic.type ?? ('other' as const), line: indexLine(topic, caps.lineCharacters) }));
 
   const lineEnd = lineEndOf(current ?? '');
@@ -155,8 +153,6 @@ export function linksIn(text: string): string[] {
 function byWorth(a: IndexTopic, b: IndexTopic): number {
   return Number(b.pinned) - Number(a.pinned) || compare(b.usedAt ?? '', a.usedAt ?? '') || byPath(a, b);
 }
-
-const placeIn = (order: Map<string, number>, { path }: IndexTopic) => order.get(path) ?? order.size;
 
 const byPath = (a: IndexTopic, b: IndexTopic) => compare(a.path, b.path);
 
