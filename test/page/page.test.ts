@@ -96,6 +96,15 @@ describe.skipIf(!hasBrowser)('the page', () => {
     await page.locator('.switch summary').press('Enter');
     await page.keyboard.press('Escape');
     expect(await page.locator('.switch').getAttribute('open')).toBe(null);
+    // What was opened and closed stays so while a change is read.
+    await go(`/memory/${memory}`);
+    const kept = page.locator('.line', { hasText: 'pnpm' }).locator('details');
+    await kept.locator('summary').press('Enter');
+    await editOutside(world(), TOPIC, 'the real Postgres', 'a real Postgres');
+    await page.locator('.line .what', { hasText: 'a real Postgres' }).waitFor();
+    expect(await kept.getAttribute('open')).toBe('');
+    await editOutside(world(), TOPIC, 'a real Postgres', 'the real Postgres');
+    await page.locator('.line .what', { hasText: 'the real Postgres' }).waitFor();
     // Of what is written nothing is lost by a search.
     const before = await textAt(world(), TOPIC);
     await go(`/memory/${memory}/topic/${TOPIC}`);

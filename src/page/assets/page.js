@@ -31,11 +31,13 @@ function put({ page, url }, { isNew = true } = {}) {
   const focused = document.activeElement;
   const at = focused?.id ? { id: focused.id, from: focused.selectionStart } : null;
   const shown = next.innerHTML;
-  // What was opened stays open where the same is read again.
+  // Where the same is read again, what a person opened stays open, and what they closed stays closed.
   const isSame = new URL(url).pathname === shownPath;
-  const opened = isSame ? [...main.querySelectorAll('details[id][open]')].map((each) => each.id) : [];
+  const were = new Map([...main.querySelectorAll('details[id]')].map((each) => [each.id, each.open]));
   main.replaceChildren(...next.childNodes);
-  for (const id of opened) document.getElementById(id)?.setAttribute('open', '');
+  for (const each of isSame ? main.querySelectorAll('details[id]') : []) {
+    if (were.get(each.id) || !isNew) each.open = were.get(each.id) ?? each.open;
+  }
   shownPath = new URL(url).pathname;
   sent = shown;
   mark = page.body.dataset.mark;
