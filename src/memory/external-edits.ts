@@ -90,7 +90,7 @@ export class ExternalEdits {
     if (!file || !head) {
       if (content === null) return;
       const made = await addVersion({ ...of, file: null, path, isPlaced: true });
-      return this.#follow(change, { file: made.file, path, before: null, after: content });
+      return this.#follow(change, { file: made.file, path, before: null, after: content, found: content });
     }
     const isHead = isSame(content, head.content) && (content === null || path === head.path);
     if (isHead && !base) return setPlaced(change.sql, memory, { id: file.id, placed: head.version });
@@ -102,7 +102,7 @@ export class ExternalEdits {
     }
     if (isSame(merged, head.content) && (merged === null || name === head.path)) return;
     await addVersion({ ...of, file: head, path: name, content: merged, isPlaced: isWhole });
-    await this.#follow(change, { file: file.id, path: name, before: head.content, after: merged });
+    await this.#follow(change, { file: file.id, path: name, before: head.content, after: merged, found: content });
   }
 
   async #merge({ content, changedMs, base, path }: Found, at: { file: Known; head: Head; way: Way }): Promise<Content> {
@@ -134,7 +134,10 @@ export class ExternalEdits {
     if (known && !isStanding(known)) await this.#takeInOne({ ...found, file: known }, way);
   }
 
-  async #follow(change: Change, of: { file: string; path: string; before: Content; after: Content }): Promise<void> {
+  async #follow(
+    change: Change,
+    of: { file: string; path: string; before: Content; after: Content; found: Content },
+  ): Promise<void> {
     const { memory } = this.#parts;
     await followLog(change, { memory, ...of });
     const [before, after] = [of.before?.toString() ?? '', of.after?.toString() ?? ''];

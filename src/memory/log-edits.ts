@@ -51,6 +51,8 @@ interface LogEdit {
   path: string;
   before: Content;
   after: Content;
+  /** What was found there, which tells of a damage; default: `after`. */
+  found?: Content;
   /** What came is a program's word, not the person's. */
   isByProgram?: boolean;
   known?: readonly KnownEntry[];
@@ -62,10 +64,10 @@ interface LogEdit {
  */
 export async function followLog(
   change: Change,
-  { memory, path, before, after, isByProgram = false, known = [] }: LogEdit,
+  { memory, path, before, after, found = after, isByProgram = false, known = [] }: LogEdit,
 ): Promise<void> {
   const day = logDay(path);
-  if (day === null || isDamaged(after, before)) return;
+  if (day === null || isDamaged(found, before)) return;
   const itemsIn = (content: Content) => parseLog(content?.toString() ?? '', day);
   const [had, has] = [itemsIn(before), itemsIn(after)];
   const was = new Map(had.map(({ id, text }) => [id, text]));
