@@ -301,9 +301,13 @@ test('of other people’s packages --version loads none: every command begins wi
   expect([status, ...new Set(stderr.trim().split('\n'))]).toEqual([0, '']);
 });
 
-test('a command that needs neither asks for no zone and cuts no words: each takes a tenth of a start', async () => {
-  const { environment } = await testApp();
-  const nodeArgs = ['--import', 'data:text/javascript,delete Intl.DateTimeFormat; delete Intl.Segmenter'];
-  const { code } = await run(['list'], { ...environment, NOCTURNE_ZONE: undefined }, { nodeArgs });
-  expect(code).toBe(0);
-});
+// With many machines the database is told the zone.
+test.skipIf(ON_POSTGRES)(
+  'a command that needs neither asks for no zone and cuts no words: each takes a tenth of a start',
+  async () => {
+    const { environment } = await testApp();
+    const nodeArgs = ['--import', 'data:text/javascript,delete Intl.DateTimeFormat; delete Intl.Segmenter'];
+    const { code, stderr } = await run(['list'], { ...environment, NOCTURNE_ZONE: undefined }, { nodeArgs });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  },
+);
