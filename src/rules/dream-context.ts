@@ -283,9 +283,10 @@ export function certaintyOf(text: string, { cited, carried }: { cited: KnownEntr
   const isHabit = ({ seenOnce, sources = [] }: KnownLine) =>
     seenOnce !== undefined || (sources.length > 0 && sources.every(({ strength }) => strength === 'implied'));
   const isStated = entries.length > 0 || !carried.every(isHabit);
-  const isCertain = stated.length > 0 || unsure.length < unstated.length;
-  const first: Day | undefined = shown.map(({ at }) => at.slice(0, 10)).sort()[0];
   const isFound = shown.every(({ found, by }) => found || PROGRAMS.has(by ?? ''));
+  // A finding stays marked until all of it was found again; a habit is two lines then.
+  const isCertain = stated.length > 0 || (!isFound && unsure.length < unstated.length);
+  const first: Day | undefined = shown.map(({ at }) => at.slice(0, 10)).sort()[0];
   const once = !isCertain && unsure.length > 0 && first && { seenOnce: first, isFound };
   return { unsaid, unsure, isStated, isCertain, ...once };
 }

@@ -276,7 +276,10 @@ function* lineFaults(line: NewLine, put: Put, night: Night): Faults {
   if (wide !== null)
     yield `the line ${text} says ${JSON.stringify(wide)}, and nothing that it rests on does: keep the scope of what was asked.`;
   const carried = whole ? [whole] : taken.filter((old) => carrierOf(old, put, context) === line);
-  const { unsaid, unsure, isStated, isCertain } = certaintyOf(line.text, { cited, carried: [...carried, ...taken] });
+  const { unsaid, isStated } = certaintyOf(line.text, { cited, carried: [...carried, ...taken] });
+  // A habit that only gives way makes nothing certain.
+  const stated = taken.filter(({ seenOnce }) => seenOnce === undefined);
+  const { unsure, isCertain } = certaintyOf(line.text, { cited, carried: [...carried, ...stated] });
   if (unsaid.length > 0) yield `nothing that ${text} rests on says ${list(unsaid)}: word it as it was said.`;
   else if (isCertain && unsure.length > 0) yield `of ${text} one session only showed ${list(unsure)}: ${APART}.`;
   const apart = /^open:/i.test(line.text) ? null : apartIn(line.text, [...cited, ...carried]);

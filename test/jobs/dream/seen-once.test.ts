@@ -64,6 +64,32 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     expect(await here.db.all('select source from rests where line = ?', lineId(tests))).toHaveLength(2);
   });
 
+  it('what another session found takes the place of what was found before, though they share most words', async (here) => {
+    const found = (text: string, session: string): Said => ({
+      type: 'project',
+      strength: 'implied',
+      found: 'place',
+      text,
+      session,
+    });
+    const topic = { topic: 'layout', description: 'Where the skills live', type: 'project' };
+    const [before, now] = [
+      'The skills of the plugin live in plugins/entire/skills.',
+      'The skills of the plugin live in skills at the root.',
+    ];
+    await here.night([found(before, 'one')], ([id]) => [put(id, before, topic)]);
+    const out = [lineId(`Seen once, 2026-11-20: ${before}`), lineId(`Found by the agent, 2026-11-20: ${before}`)];
+    const standing = (await here.file('layout.md')) ?? '';
+    const marked = out.filter((_, n) => standing.includes(n === 0 ? 'Seen once' : 'Found by'));
+    const { requests } = await here.night([found(now, 'two')], ([id]) => [
+      put(id, now, { ...topic, out: marked, over: ['plugins/entire/skills'] }),
+    ]);
+    expect(requests).toHaveLength(1);
+    expect(await here.file('layout.md')).toMatch(
+      /- \w[\w ]+, 2026-11-2\d: The skills of the plugin live in skills at the root\.\n$/,
+    );
+  });
+
   it('dropped as a duplicate of its line, the second session makes it plain all the same', async (here) => {
     await once(here);
     const drop = { kind: 'drop', because: 'duplicate', of: lineId(MARKED), reason: 'Said.' };
