@@ -15,9 +15,6 @@ import { keepRecalled, recalledTexts } from '../memory/recall/recall.ts';
 import { pausesOf } from '../queue/pauses.ts';
 import { keeperOf, placesFor, type ScopedPlace } from './recalled-places.ts';
 
-/** For a job that is just writing. */
-const WAIT_MS = 100;
-
 export interface Asked {
   db: Db;
   own: ScopedPlace;
@@ -53,8 +50,14 @@ export async function answerWithin(
     if (text === '' || isOver()) return '';
     const request = kind + hash('sha256', text).slice(0, 16);
     const given = { session, memory: keeper, request, text, at: config.clock.now().toISOString() };
-    const noted = keepRecalled(at.db, given).then(() => true);
-    if (!(await Promise.race([noted, wait(WAIT_MS, false)])) || isOver()) return '';
+    // A job may just be writing.
+    let isNoted: boolean | undefined;
+    const noted = keepRecalled(at.db, given).then(
+      () => (isNoted = true),
+      () => (isNoted = false),
+    );
+    while (isNoted === undefined && !isOver()) await Promise.race([noted, wait(10)]);
+    if (!isNoted) return '';
     return JSON.stringify({ hookSpecificOutput: { hookEventName, additionalContext: text } });
   });
   return answer ?? '';

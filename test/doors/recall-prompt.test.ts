@@ -188,7 +188,9 @@ test('it waits for no job that is writing: then nothing is shown, as what cannot
   const { ask, home } = await promptWorld();
   const other = new Database(join(home, 'nocturne.db'));
   other.exec('begin immediate');
-  const said = await ask('When may I cut the next release?').catch((error: Error) => error.message);
+  const looks = Array(50).values();
+  const isOver = () => looks.next().done === true;
+  const said = await ask('When may I cut the next release?', { isOver }).catch((error: Error) => error.message);
   expect(said).toMatch(/^$/);
   other.exec('rollback');
   other.close();
