@@ -171,3 +171,20 @@ function isMadeIn(command: string, path: string): boolean {
   const name = path.replace(/[.]/g, '\\.');
   return new RegExp(`(?:-o[\\s=]?|--out(?:put)?[\\s=]|>\\s?|\\btee\\s)${name}(?![\\w./-])`).test(command);
 }
+
+/** What is said of harm that no line may hold; what sends something out is known, and told to nobody unasked. */
+export const HARM_SAID: Record<string, string> = {
+  deletes: 'deletes something',
+  shell: 'hands text to a shell',
+  rights: 'changes rights',
+  unchecked: 'turns a check off',
+};
+
+/** What a text's commands would do to whoever follows them. */
+export function harmsOf(text: string): string[] {
+  const spans = [...text.matchAll(/`([^`]+)`/g)].map(([, span = '']) => span);
+  // A flag of a program of one's own, where no other is named that it would force.
+  const isKnown = /\bpush/i.test(text) || text.split(/[\s`"'(),;:]+/).some((word) => WITH_VERB.test(word));
+  const runs = spans.filter((span) => span !== '--force' || isKnown);
+  return (spans.length > 0 ? runs : [text]).flatMap(harmsIn).filter((harm) => harm in HARM_SAID);
+}

@@ -5,13 +5,14 @@
 import { asRead } from './as-read.ts';
 import { type Candidate, nameOf, type Quoted } from './candidate.ts';
 import { answersTo, stands } from './carried.ts';
-import { harmsIn, programsIn, withoutRemoving } from './commands.ts';
+import { HARM_SAID, harmsIn, harmsOf, programsIn, withoutRemoving } from './commands.ts';
 import { CLAUSE, claimsSpeaker, orderIn } from './languages.ts';
 import {
   type Act,
   AGENT_TOOL,
   type Found,
   isSameTried,
+  isStarted,
   MOST_QUOTED,
   missingFor,
   type Proof,
@@ -59,7 +60,7 @@ export function provenLesson(candidate: Candidate, found: Found): string | Prove
       return `evidence: ${JSON.stringify(order)} tells an agent what to do, or what a person wants, and no human said it. Quote other words, or leave it out.`;
   }
   const harm = harmsOf(candidate.text)[0];
-  if (harm) return `text: holds a command that ${SAID[harm]}. Name another that was run, or leave it out.`;
+  if (harm) return `text: holds a command that ${HARM_SAID[harm]}. Name another that was run, or leave it out.`;
   const line = found === 'way' ? undefined : options.told?.find((each) => saysAgain(candidate.text, each));
   if (line)
     return `found: this session was told ${JSON.stringify(line)}, and its words are no new evidence. Say what is new or different, or leave it out.`;
@@ -72,11 +73,10 @@ export function provenLesson(candidate: Candidate, found: Found): string | Prove
   const printed = quoted.flatMap(({ by, quote }) => (by === 'tool' && !reported.includes(quote) ? quote : []));
   const elsewhere = literals(candidate.text).filter((value) => reported.some((quote) => stands(value, quote)));
   const trees = (options.names ?? []).filter((name) => /^(?:\/|[A-Z]:)/.test(name));
-  const told = [...elsewhere, ...trees].reduce(
-    (text, value) => text.replaceAll(value, '.'),
-    [candidate.text, ...printed].join('\n'),
-  );
-  if (OF_MACHINE.test(told) && !/^On this machine\b/i.test(candidate.text))
+  const without = (text: string) => [...elsewhere, ...trees].reduce((left, value) => left.replaceAll(value, '.'), text);
+  const isHere =
+    MISSING_HERE.test(without([candidate.text, ...printed].join('\n'))) || OWN_PATH.test(without(candidate.text));
+  if (isHere && !/^On this machine\b/i.test(candidate.text))
     return 'text: holds on this machine alone. Begin it with "On this machine:", or leave it out.';
   return PROOFS[found](lesson);
 }
@@ -89,22 +89,12 @@ const saysAgain = (text: string, line: string) =>
 
 const TOLD_SHARE = 0.6;
 
-/** What is so on one machine: a program that is missing, a port, a place outside of the tree. */
-const OF_MACHINE =
-  /\b(?:command not found|is not recognized as|not installed|no such program|localhost:\d|127\.0\.0\.1:\d|EADDRINUSE|address already in use)\b|(?<![\w./:~-])(?:\/(?:usr|opt|home|Users|Applications|var|etc|Library|mnt|srv)\/|~\/|[A-Z]:\\)/;
-
-const SAID: Record<string, string> = {
-  deletes: 'deletes something',
-  shell: 'hands text to a shell',
-  rights: 'changes rights',
-  unchecked: 'turns a check off',
-};
-
-/** What a text's commands would do to whoever follows them; what sends something out is known and told to nobody unasked. */
-function harmsOf(text: string): string[] {
-  const spans = [...text.matchAll(/`([^`]+)`/g)].map(([, span = '']) => span);
-  return (spans.length > 0 ? spans : [text]).flatMap(harmsIn).filter((harm) => harm in SAID);
-}
+/** What is so on one machine: a program that is missing, a port that is taken; a place outside of the tree that a text names. */
+const MISSING_HERE =
+  /\b(?:command not found|is not recognized as|not installed|no such program|localhost:\d|127\.0\.0\.1:\d|EADDRINUSE|address already in use)\b/;
+/** What programs keep in a home, `~/.config`, is there in everybody's. */
+const OWN_PATH =
+  /(?<![\w./:~-])(?:\/(?:usr|opt|home|Users|Applications|var|etc|Library|mnt|srv)\/|~\/(?!\.\w)|[A-Z]:\\)/;
 
 /** The calls that a quote is of: of a message that makes several each that holds it. */
 function callsOf(quoted: Quoted, tried: readonly TriedCall[]): QuotedCall[] {
@@ -128,7 +118,7 @@ const shown = (tried: TriedCall, proves: Proof): Proven => ({
 const OF_THE_MOMENT =
   /\b(?:ECONNRESET|ECONNREFUSED|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENETUNREACH|could not resolve host|temporary failure|connection (?:timed out|reset|refused)|network is unreachable|rate limit|too many requests|service unavailable|timed? ?out|TLS handshake|no space left|index\.lock|deadlock)\b|\b(?:429|502|503|504)\b/i;
 
-function wayProven({ candidate, calls }: Lesson): string | Proven[] {
+function wayProven({ candidate, calls, tried }: Lesson): string | Proven[] {
   const { entry, text } = candidate;
   // Of a way that memory knows a new run of the call that works is enough.
   const again = calls.find(
@@ -141,7 +131,9 @@ function wayProven({ candidate, calls }: Lesson): string | Proven[] {
   const worked = calls.flatMap((call): QuotedCall[] => {
     const { act } = call.tried;
     const does = withoutRemoving(act.does);
-    return act.ended === 'worked' ? [{ ...call, tried: { ...call.tried, act: { ...act, does } } }] : [];
+    return act.ended === 'worked' || isStarted(call.tried, tried.slice(call.at + 1))
+      ? [{ ...call, tried: { ...call.tried, act: { ...act, does } } }]
+      : [];
   });
   const pairs = errors.flatMap((error) =>
     worked.filter(({ at, tried }) => at > error.at && isWayFrom(error, tried, at)).map((good) => ({ error, good })),
@@ -157,8 +149,9 @@ function wayProven({ candidate, calls }: Lesson): string | Proven[] {
   const moment = OF_THE_MOMENT.exec(error.quoted.quote)?.[0];
   if (moment && !(/^tim/i.test(moment) && hasCause(error.quoted.quote, text)))
     return `evidence: ${JSON.stringify(moment)} was a failure of the moment. Quote and say what it came from, or leave it out.`;
-  const harm = harmsIn(good.tried.act.does).find((kind) => kind in SAID);
-  if (harm) return `evidence: the call that worked ${SAID[harm]}. Quote a later one that does not, or leave it out.`;
+  const harm = harmsIn(good.tried.act.does).find((kind) => kind in HARM_SAID);
+  if (harm)
+    return `evidence: the call that worked ${HARM_SAID[harm]}. Quote a later one that does not, or leave it out.`;
   const { source, quote } = error.quoted;
   // What else a tool printed may look like a call that nobody made.
   const own = candidate.quoted.filter(({ by }) => by === 'assistant').map((each) => each.quote);
@@ -216,7 +209,10 @@ function placeProven({ candidate, tried, calls }: Lesson): string | Proven[] {
   // Of what stands in several places the last that was found tells how long it took.
   const isSearched = places.some(({ call: { at, tried: place }, value }) => {
     if (place.call.text.includes(value)) return false;
-    if (before(at).some(({ call, result }) => call.text.includes(value) || result.text.includes(value))) return false;
+    // What was sought by its name in vain was not known.
+    const isKnown = ({ act, call, result }: TriedCall) =>
+      act.ended !== 'failed' && `${call.text}\n${result.text}`.includes(value);
+    if (before(at).some(isKnown)) return false;
     const searches = before(at).filter(({ act }) => LOOKS_FOR.test(act.does));
     return new Set(searches.map(({ act }) => act.does)).size + 1 >= SEARCHES;
   });
@@ -365,6 +361,13 @@ function leaves({ does, programs, isCommand }: Act): boolean {
   return programs.some((program) => LEAVES.test(program)) || (programs.length > 0 && harmsIn(does).includes('sends'));
 }
 
+/** What lists what was left here, and what was left elsewhere. */
+const LISTS_HERE = /^git (?:branch|tag|log|show|worktree|for-each-ref)$/;
+const LISTS_THERE = /^(?:git ls-remote|(?:gh|glab) \w+ (?:list|view))$/;
+/** What makes something elsewhere, which no list of this machine shows. */
+const makesThere = ({ does, programs }: Act) =>
+  harmsIn(does).includes('sends') || programs.some((program) => ASKS_OUTSIDE.test(program));
+
 function outcomeProven({ candidate, calls, tried }: Lesson): string | Proven[] {
   const worked = calls.filter(({ tried }) => tried.act.ended === 'worked');
   // What a person saw of it is as good as a call that tells how it ended.
@@ -373,12 +376,19 @@ function outcomeProven({ candidate, calls, tried }: Lesson): string | Proven[] {
   const isMade = made.some(
     ({ tried: { act } }) => leaves(act) || (isSeen && act.programs.length + act.files.length > 0),
   );
-  // What is not shown cannot be quoted: there the branch, the commit or the number that the text names leads to it.
-  const isNamed = ({ act, call, result }: TriedCall) =>
-    act.ended === 'worked' &&
-    leaves(act) &&
-    (literals(candidate.text).some((value) => stands(value, `${call.text}\n${result.text}`)) ||
-      carriedShare(candidate.text, [act.does]) >= SAID_SHARE);
+  // What is not shown cannot be quoted: there the branch, the commit or the number that the text names leads to it; where a pipe
+  // hides the call's end, a later list that did not fail.
+  const isNamed = ({ act, call, result }: TriedCall, at: number) => {
+    if (!leaves(act)) return false;
+    const made = literals(candidate.text).filter((value) => stands(value, `${call.text}\n${result.text}`));
+    if (act.ended === 'worked') return made.length > 0 || carriedShare(candidate.text, [act.does]) >= SAID_SHARE;
+    const lists = (program: string) => LISTS_THERE.test(program) || (!makesThere(act) && LISTS_HERE.test(program));
+    const isListed = ({ act: later, result: { text } }: TriedCall) =>
+      (later.ended === 'worked' || later.ended === 'ran') &&
+      later.programs.some(lists) &&
+      made.some((value) => stands(value, text));
+    return act.ended === 'ran' && tried.slice(at + 1).some(isListed);
+  };
   if (!isMade && !tried.some(isNamed))
     return 'evidence: an outcome needs the call that made the branch, commit, pull request, comment, release, deployment or installation and that its tool marks as good; or any call that tried it, with the words by which the human says what they saw. Quote it, or leave it out.';
   const claim = CLAIMS.exec(candidate.text)?.[0];

@@ -139,13 +139,17 @@ const SUMMARIES: [program: RegExp, failed: RegExp, worked: RegExp][] = [
 /** A summary stands in the end of what a program prints. */
 const MOST_READ = 8_000;
 
+/** A call in a list, whose last command only looks, begins its result with what failed. */
+const SAYS_FAILED =
+  /^(?:Exit code \d+\s+)?[^\n]*\b(?:can(?:['’]t|not) (?:open|find|read|access)|no such file|not found|permission denied|fatal: |error: )/i;
+
 /** How a call ended, by its result's mark; where a pipe hides that, by the summary of a known program. */
 export function endOf(
   act: Act,
   { text, isError, isUnmarked }: { text: string; isError: boolean; isUnmarked?: boolean },
 ): Act['ended'] {
   if (isUnmarked || NEVER_RAN.test(text)) return undefined;
-  if (isError && act.isFailureTold) return 'failed';
+  if (isError && (act.isFailureTold || (!act.does.includes('|') && SAYS_FAILED.test(text)))) return 'failed';
   if (act.isTold) return isError ? 'failed' : 'worked';
   const hidden = isError ? undefined : 'ran';
   const programs = hiddenIn(act.does);
@@ -155,6 +159,13 @@ export function endOf(
   if (row === undefined) return hidden;
   const end = text.slice(-MOST_READ);
   return row[1].test(end) ? 'failed' : row[2].test(end) ? 'worked' : hidden;
+}
+
+/** Whether a call goes on in the background, as it was told to, and no later one tells that it failed. */
+export function isStarted({ act, call, result }: TriedCall, later: readonly TriedCall[]): boolean {
+  const id = /^Command running in background with ID: (\w+)/.exec(result.text)?.[1];
+  if (act.ended !== 'ran' || id === undefined || !call.text.includes('"run_in_background":true')) return false;
+  return !later.some((each) => each.act.ended === 'failed' && `${each.call.text}\n${each.result.text}`.includes(id));
 }
 
 /** What two calls share that try the same thing: a program, a file, or all that follows another program's name. */

@@ -71,6 +71,11 @@ const ATTACKS: [kind: string, steps: Step[], entry: Proposed][] = [
     way(TEXT, ['r1', NO_MATCH], ['m2', GOOD]),
   ],
   [
+    'a start in the background that only output says',
+    [ASKED, fails('pnpm test', NO_MATCH), runs(`${GOOD} | tail -1`, 'Command running in background with ID: b1')],
+    way(TEXT, ['r1', NO_MATCH], ['m2', GOOD], ['r2', 'Command running in background']),
+  ],
+  [
     'a success that a later command makes',
     [ASKED, fails('pnpm test', NO_MATCH), runs(`${GOOD}; echo done`, 'done')],
     way(TEXT, ['r1', NO_MATCH], ['m2', GOOD]),
@@ -449,6 +454,26 @@ const ATTACKS: [kind: string, steps: Step[], entry: Proposed][] = [
     'an outcome whose call failed',
     [ASKED, fails('git push origin feat/x', 'rejected by the remote'), { says: 'Branch feat/x is pushed.' }],
     outcome('Branch feat/x is pushed.', ['m2', 'Branch feat/x is pushed'], ['m1', 'git push origin feat/x']),
+  ],
+  [
+    'an outcome sent by a call whose end a pipe hides',
+    [
+      ASKED,
+      runs('git push origin feat/x | tail -1', 'hint: see the manual'),
+      runs('git branch --list | cat', '* feat/x'),
+      { says: 'Branch feat/x is pushed.' },
+    ],
+    outcome('Branch feat/x is pushed.', ['m3', 'Branch feat/x is pushed'], ['r2', '* feat/x']),
+  ],
+  [
+    'an outcome that only a file lists',
+    [
+      ASKED,
+      runs('git branch feat/x | cat', 'one moment'),
+      runs('cat notes; echo', '* feat/x'),
+      { says: 'Branch feat/x holds it.' },
+    ],
+    outcome('Branch feat/x holds it.', ['m3', 'Branch feat/x holds it']),
   ],
   [
     'all done',

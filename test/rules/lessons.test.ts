@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { stands } from '../../src/rules/carried.ts';
+import { harmsOf } from '../../src/rules/commands.ts';
 import { actOf, endOf, wayOf } from '../../src/rules/lessons.ts';
 import { type Proposed, proposed, type Step } from '../support/lessons.ts';
 
@@ -295,23 +296,29 @@ test('what an issue or a page reports is a place where the text names it', async
   const unnamed = 'A reporter copied it to `.cursor/plugins/local`, Cursor did not load it.';
   expect(await proposed(steps, { ...PLACE, text: unnamed, evidence })).toContain('One look tells this');
   // What a page names is not this machine's; what a command prints here is.
-  const docs = 'Plugins load from ~/.acme/plugins';
+  const docs = 'Plugins load from ~/Acme/plugins';
   const links = (run: string): Step[] => [
     { human: 'Install it' },
     { run, prints: docs },
-    { says: 'A link in the checkout is never read, since only ~/.acme/plugins loads.' },
-    { run: 'node link.mjs ~/.acme/plugins', prints: 'linked' },
+    { says: 'A link in the checkout is never read, since only ~/Acme/plugins loads.' },
+    { run: 'node link.mjs ~/Acme/plugins', prints: 'linked' },
   ];
   const reason: Proposed = {
     found: 'reason',
-    text: 'A link in the checkout is never read: only `~/.acme/plugins` loads.',
+    text: 'A link in the checkout is never read: only `~/Acme/plugins` loads.',
     evidence: [
-      ['m2', 'A link in the checkout is never read, since only ~/.acme/plugins loads'],
+      ['m2', 'A link in the checkout is never read, since only ~/Acme/plugins loads'],
       ['r1', docs],
     ],
   };
   expect(await proposed(links('curl https://acme.dev/plugins'), reason)).toMatchObject({ found: 'reason' });
   expect(await proposed(links('acme plugins'), reason)).toContain('On this machine');
+  // What programs keep in everybody's home is no one machine's, nor is what only a quote names.
+  const inAll = JSON.parse(JSON.stringify(reason).replaceAll('~/Acme/', '~/.acme/')) as Proposed;
+  const shared = JSON.parse(JSON.stringify(links('acme plugins')).replaceAll('~/Acme/', '~/.acme/')) as Step[];
+  expect(await proposed(shared, inAll)).toMatchObject({ found: 'reason' });
+  const unsaid = 'A link in the checkout is never read: only the plugins of Acme load.';
+  expect(await proposed(links('acme plugins'), { ...reason, text: unsaid })).toMatchObject({ found: 'reason' });
   const read: Step[] = [{ human: 'Look at the issue' }, { run: 'cat issue-3.txt', prints }];
   expect(await proposed(read, { ...PLACE, text, evidence })).toEqual(expect.any(String));
 });
@@ -717,4 +724,86 @@ test('a published page is an outcome, and what a call that is not shown left; an
   expect(await proposed([{ human: 'Mend it' }, { ...commit, failed: true } as Step, said], open)).toContain(
     'an outcome needs',
   );
+});
+
+test('an outcome whose end a pipe hides is one where a later list shows what it made, of what was sent a list of there', async () => {
+  const made: Step = { run: 'git branch -f backup/fold HEAD\ngit log --oneline -3 | cat', prints: '1a2b3c4 fold' };
+  const listed: Step = { run: 'git branch --list "backup/*" | cat', prints: '  backup/fold' };
+  const says = 'Nothing is pushed; the branch backup/fold is the only copy';
+  const kept = (...steps: Step[]) =>
+    proposed([{ human: 'Fold it' }, ...steps, { says }], {
+      ...{ found: 'outcome', text: 'Nothing is pushed; the branch `backup/fold` is the only copy.' },
+      evidence: [[`m${steps.length + 1}`, says]],
+    });
+  expect(await kept(made, listed)).toMatchObject({ found: 'outcome' });
+  expect(await kept(made)).toContain('an outcome needs');
+  expect(await kept(listed, made)).toContain('an outcome needs');
+  expect(await kept(made, { ...listed, failed: true } as Step)).toContain('an outcome needs');
+  expect(await kept(made, { run: 'cat notes', prints: 'backup/fold' })).toContain('an outcome needs');
+  const sent: Step = { run: 'git push origin backup/fold | tail -1', prints: 'hint: see the manual' };
+  expect(await kept(sent, listed)).toContain('an outcome needs');
+  expect(await kept(sent, { run: 'git ls-remote', prints: '1a2b3c4 refs/heads/backup/fold' })).toMatchObject({
+    found: 'outcome',
+  });
+});
+
+test('a list whose last command only looks has failed where its result begins with that', async () => {
+  const list = 'FILES="a.json b.json"\nperl -i -pe s/1/2/ $FILES\necho done\ngrep 2 $FILES';
+  const prints = "Exit code 2\nCan't open a.json b.json: No such file or directory";
+  const works: Step = { run: 'perl -i -pe s/1/2/ a.json b.json', prints: 'done' };
+  const kept = (said: string, run = list) =>
+    proposed([ASKED, { run, prints: said, failed: true }, works], {
+      ...{ found: 'way', text: "A list in a variable: Can't open a.json b.json; `perl -i -pe s/1/2/ a.json b.json`." },
+      evidence: [
+        ['r1', "Can't open a.json b.json"],
+        ['m2', 'perl -i -pe s/1/2/ a.json b.json'],
+      ],
+    });
+  expect(await kept(prints)).toMatchObject({ found: 'way' });
+  expect(await kept(`1 changed\n${prints}`)).toContain('needs the words of the error');
+  expect(await kept(prints, `${list} | tee log`)).toContain('needs the words of the error');
+});
+
+test('what was started in the background works where no later call of it failed', async () => {
+  const blocked = '<tool_use_error>Blocked: sleep 180 followed by: gh pr checks</tool_use_error>';
+  const run = '(sleep 180; gh pr checks 5) 2>&1';
+  const prints = 'Command running in background with ID: b1en6. Output is being written to: tasks/b1en6.output';
+  const kept = (started: Step, ...more: Step[]) =>
+    proposed([ASKED, { run: 'sleep 180; gh pr checks 5', prints: blocked, failed: true }, started, ...more], {
+      ...{ found: 'way', text: `Blocked: sleep 180 followed by gh; \`${run}\` in the background works.` },
+      evidence: [
+        ['r1', 'Blocked: sleep 180 followed by: gh pr checks'],
+        ['m2', run],
+        ['r2', 'Command running in background'],
+      ],
+    });
+  const started: Step = { tool: 'Bash', input: { command: run, run_in_background: true }, prints };
+  expect(await kept(started)).toMatchObject({ found: 'way' });
+  const ended: Step = { tool: 'TaskOutput', input: { id: 'b1en6' }, prints: 'exit 1', failed: true };
+  expect(await kept(started, ended)).toContain('No quoted call is marked as good');
+  expect(await kept({ run, prints })).toContain('No quoted call is marked as good');
+});
+
+test("a program's own flag that is named forces nothing; a command with it does", async () => {
+  const says = 'The hint stays in sync.go, since replicate rejects --force there';
+  const steps: Step[] = [{ human: 'Why?' }, { says }, { run: 'go vet sync.go', prints: 'ok' }];
+  const kept = (text: string) => proposed(steps, { found: 'reason', text, evidence: [['m1', says]] });
+  expect(await kept('The hint stays in `sync.go`, since replicate rejects `--force` there.')).toMatchObject({
+    found: 'reason',
+  });
+  for (const text of [
+    'The hint stays in `sync.go`, since `replicate --force` rejects there.',
+    'The hint stays in `sync.go`, since git rejects all but `--force` there.',
+    'The hint stays in `sync.go`, since a push rejects all but `--force` there.',
+    'The hint stays in `sync.go`, since replicate rejects `--no-verify` there.',
+  ])
+    expect(harmsOf(text)).toEqual(['unchecked']);
+});
+
+test('a place that was sought by its name in vain was not known', async () => {
+  const named = 'packages/letters/templates/invoice_mail.hbs';
+  const vain: Step = { run: `cat ${named}`, prints: `cat: ${named}: No such file or directory`, failed: true };
+  const late = { ...PLACE, evidence: [['r4', named]] as Proposed['evidence'] };
+  const [asked, ...searches] = SEARCH as [Step, ...Step[]];
+  expect(await proposed([asked, vain, ...searches], late)).toMatchObject({ found: 'place' });
 });
