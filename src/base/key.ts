@@ -87,7 +87,7 @@ export async function readAccess(config: Config): Promise<ModelAccess> {
   return { ...config.access, apiKey };
 }
 
-/** Keeps a key in the home, 0600. Throws `bad-input` for what cannot be one. */
+/** Keeps a key in the home, 0600. Throws `auth` for what cannot be one. */
 export function keepKey(place: KeyPlace, key: string): void {
   writeWhole(keyPath(place), `${checkKey(key, 'What was given')}\n`);
   makePrivate(keyPath(place));

@@ -40,6 +40,9 @@ export interface WorkResult {
   isGivenUp?: boolean;
 }
 
+/** As the log calls what became of it; `lost`: another worker has its claim by now. */
+const EVENTS = { done: 'done', failed: 'gave-up', waits: 'waits', fenced: 'lost' };
+
 const MINUTE_MS = 60_000;
 const PAUSE_LOOK_MS = 1_000;
 
@@ -62,7 +65,7 @@ export async function workItem(
   const { state } = settled;
   const delayedUntil = settled.state === 'waits' ? settled.until : null;
   const { kind, key } = item;
-  const event = state === 'failed' ? 'gave-up' : state === 'waits' ? 'waits' : 'done';
+  const event = EVENTS[state];
   const at = { kind, key, store: memory?.dir ?? memory?.id, outcome, code: error?.code, until: delayedUntil };
   await log(state === 'failed' ? 'error' : 'info', { event, ...at });
   return {
