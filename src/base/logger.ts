@@ -12,7 +12,7 @@ import type { Clock } from './time.ts';
 
 /** What a line may hold. `error` only for failures whose words are nocturne's, a server's or the system's own. */
 interface LogFields {
-  event: 'request' | 'job' | 'waits' | 'gave-up' | 'done' | 'worker-started' | 'worker-ended' | 'trouble';
+  event: 'request' | 'job' | 'waits' | 'gave-up' | 'done' | 'lost' | 'worker-started' | 'worker-ended' | 'trouble';
   kind?: string;
   job?: string | null;
   key?: string;

@@ -41,7 +41,7 @@ export interface WorkResult {
 }
 
 /** As the log calls what became of it; `lost`: another worker has its claim by now. */
-const EVENTS = { done: 'done', failed: 'gave-up', waits: 'waits', fenced: 'lost' };
+const EVENTS = { done: 'done', failed: 'gave-up', waits: 'waits', fenced: 'lost' } as const;
 
 const MINUTE_MS = 60_000;
 const PAUSE_LOOK_MS = 1_000;
@@ -65,9 +65,8 @@ export async function workItem(
   const { state } = settled;
   const delayedUntil = settled.state === 'waits' ? settled.until : null;
   const { kind, key } = item;
-  const event = EVENTS[state];
   const at = { kind, key, store: memory?.dir ?? memory?.id, outcome, code: error?.code, until: delayedUntil };
-  await log(state === 'failed' ? 'error' : 'info', { event, ...at });
+  await log(state === 'failed' ? 'error' : 'info', { event: EVENTS[state], ...at });
   return {
     ...{ kind, key, memory, outcome, delayedUntil, reason: error?.message ?? why ?? null },
     ...(error && { code: error.code }),
