@@ -139,7 +139,7 @@ function wayProven({ candidate, calls, tried }: Lesson): string | Proven[] {
     worked.filter(({ at, tried }) => at > error.at && isWayFrom(error, tried, at)).map((good) => ({ error, good })),
   );
   if (pairs.length === 0)
-    return `evidence: a way needs a later call of the same program or file that its tool marks as good; of another program only soon after, where the error says that the first is missing and the text names it. ${worked.length === 0 ? 'No quoted call is marked as good' : `${JSON.stringify(worked[0]?.tried.act.does.slice(0, 80))} is none of these`}. Quote one that is, or leave it out.`;
+    return `evidence: a way needs a later call of the same program or file that its tool marks as good; of another program only soon after, where the error says that the first is missing and the text names it. ${worked.length === 0 ? 'No quoted call is marked as good (where a later command hides its end, it may be a reason)' : `${JSON.stringify(worked[0]?.tried.act.does.slice(0, 80))} is none of these`}. Quote one that is, or leave it out.`;
   const pair = pairs.find(({ error, good }) => error.tried.act.does !== good.tried.act.does);
   if (!pair)
     return 'found: the same call worked later, so that it is no other way. What was changed between may be a reason.';
