@@ -310,7 +310,8 @@ function* lostFaults(put: Put, { operations, context }: Night): Faults {
   const old = linesOut(put).flatMap((id) => topicOfLine(id, context, put.topic)?.lines.get(id)?.text ?? []);
   for (const entry of knownEntries(context, entryIds(put)).filter(({ isWithdrawn }) => !isWithdrawn)) {
     const { id, at, text, changes = '' } = entry;
-    if (lines.length > 0 && !cited.has(id)) {
+    // Where lines only keep what is left of those that go, it takes out the rest.
+    if (cited.size > 0 && !cited.has(id)) {
       const newer = knownEntries(context, [...cited]).filter((each) => each.at >= at);
       const isAbout = (each: KnownEntry) => sharesTopic(text, saidBy(each).join('\n'));
       if (!newer.some(isAbout)) yield `no line cites ${id}, and it gives way to nothing newer of the same thing.`;

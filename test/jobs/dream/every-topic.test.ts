@@ -109,3 +109,19 @@ test('a description that is about what goes is asked for once, however many oper
     expect(report.refused.filter((problem) => problem.includes('description'))).toHaveLength(1);
   });
 });
+
+test('what is no longer so goes from a line, of which the rest stays, while another topic says what is so', async () => {
+  await inNights('sqlite', async (nights) => {
+    const [setup, releases] = [OLD[0], OLD[1]];
+    await remember(nights);
+    const { report } = await nights.night([NEWS], ([id = '']) => {
+      const { in: _, description: __, ...takesOut } = put(id, '', { topic: releases[0], out: [lineId(releases[1])] });
+      const left = { text: 'A release is cut from main.', entries: [] };
+      const { description: ___, ...change } = put(id, renamed(setup[1]), { topic: setup[0], out: [lineId(setup[1])] });
+      return [change, { ...takesOut, entries: [id], in: [left], over: ['ops/boot'] }];
+    });
+    expect(report.refused).toEqual([]);
+    expect(await nights.file('releases.md')).toContain('- A release is cut from main.\n');
+    expect(await nights.file('setup.md')).toContain(renamed(setup[1]));
+  });
+});
