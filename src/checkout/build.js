@@ -20,6 +20,8 @@ import { build } from 'rolldown';
 
 /** Without comments and blanks; names stay, so that what failed can be told. */
 const SMALL = { compress: false, mangle: false, codegen: { removeWhitespace: true } };
+/** What is made for browsers too may offer require() files that no bundler finds. */
+const ES_MODULES = { mainFields: ['module', 'main'] };
 /** gray-matter's own YAML engine, which nobody here lets it use (memory/text/frontmatter.ts): 300 kB in each of two files. */
 const withoutItsYaml = {
   name: 'without-its-yaml',
@@ -61,8 +63,7 @@ const library = await build({
     .filter((name) => name !== SDK)
     .flatMap((name) => [name, new RegExp(`^${name}/`)]),
   plugins: [sdkOfTheCaller, withoutItsYaml, withoutOtherLanguages],
-  // What is made for browsers too may offer require() files that no bundler finds.
-  resolve: { mainFields: ['module', 'main'] },
+  resolve: ES_MODULES,
   // gray-matter can run frontmatter as a program; nobody here lets it (memory/text/frontmatter.ts).
   checks: { eval: false },
   output: { dir: 'dist/lib', format: 'esm', chunkFileNames: 'part-[name].js', minify: SMALL },
@@ -81,6 +82,7 @@ const prompt = await build({
   platform: 'node',
   external: ['better-sqlite3', 'pg', 'bullmq', 'ioredis'],
   plugins: [withoutItsYaml],
+  resolve: ES_MODULES,
   checks: { eval: false },
   output: { file: 'dist/recall-door.js', format: 'esm', codeSplitting: false, minify: true },
   logLevel: 'warn',

@@ -1,6 +1,6 @@
 // Recall for one prompt, as the hook asks for it: what is near, nothing twice, nothing late, nothing where it is off.
 
-import { rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
@@ -224,6 +224,10 @@ test('the hook answers a prompt on stdout, and is silent and successful where an
   expect(await runHook({ ...input, session_id: 's2' }, { ...environment, NOCTURNE_PROMPT_MS: '1' })).toMatchObject(
     SILENT,
   );
+  // A person's comments are read by a package that is only loaded then.
+  const settings = join(home, 'config.json');
+  writeFileSync(settings, `// mine\n${existsSync(settings) ? readFileSync(settings, 'utf8') : '{}'}`);
+  expect((await runHook({ ...input, session_id: 's4' }, inTime, { isOpen: true })).printed).toContain('Fridays');
   expect(hookLog(home)).toEqual([]);
   await app.close();
   const database = join(home, 'nocturne.db');
