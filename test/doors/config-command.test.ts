@@ -113,6 +113,13 @@ test('a file that is not JSON is left alone and its line named; one with a wrong
   expect((await loadConfig({}, wrong.environment)).dayTokens).toBe(7);
 });
 
+test('a mistyped offline is no model', async () => {
+  const { environment, file } = aHome(WRITTEN);
+  const ended = await runHere(['config', 'model', 'offlne'], environment);
+  expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining('no such model (did you mean offline?)') });
+  expect(readFileSync(file, 'utf8')).toBe(WRITTEN);
+});
+
 test('a link stays a link, the mode stays, and where the environment wins that is said', async () => {
   const { environment, home, file } = aHome(WRITTEN);
   const kept = join(home, 'dotfiles.json');

@@ -9,10 +9,9 @@ import { AppError, isAppError } from '../errors.ts';
 import { homeDir, isStoreId } from '../files/directories.ts';
 import { readMemoryNow, statNow } from '../files/files.ts';
 import { isObject, parseJson, parseWithComments } from '../text/json.ts';
-import { distanceBetween } from '../text/wording.ts';
 import { type Clock, fixedClock, isInstant, isZone, machineZone, systemClock } from '../time.ts';
 import { hasMovedUp, moveUp } from './former-home.ts';
-import { FIXED, readSettings, type Settings, settingsPath } from './settings.ts';
+import { FIXED, isMistyped, readSettings, type Settings, settingsPath } from './settings.ts';
 
 /**
  * How to reach the Messages API: what the official SDK would read from the environment, as data. Of key and token, the key
@@ -149,10 +148,9 @@ export async function loadConfig(
   };
 }
 
-/** Who mistypes `offline` wants nobody to read. */
 function checkModel(model: string): string {
-  const isMistyped = model !== 'offline' && distanceBetween(model.toLowerCase(), 'offline') <= 2;
-  if (isMistyped) throw new AppError('bad-input', `There is no model ${model}.`, { remedy: 'Did you mean offline?' });
+  if (isMistyped(model))
+    throw new AppError('bad-input', `There is no model ${model}.`, { remedy: 'Did you mean offline?' });
   return model;
 }
 

@@ -6,11 +6,15 @@ import { z } from 'zod';
 import { AppError, describeError } from '../errors.ts';
 import { readTextNow } from '../files/files.ts';
 import { isObject, parseWithComments } from '../text/json.ts';
-import { didYouMean } from '../text/wording.ts';
+import { didYouMean, distanceBetween } from '../text/wording.ts';
 import { isZone } from '../time.ts';
 
 const dollars = z.number().min(0);
 const priceSchema = z.strictObject({ input: dollars, cacheRead: dollars, cacheWrite: dollars, output: dollars });
+
+/** Who mistypes `offline` wants nobody to read. */
+export const isMistyped = (model: string) =>
+  model !== 'offline' && distanceBetween(model.toLowerCase(), 'offline') <= 2;
 
 const programNames = z.enum(['claude-code', 'codex']);
 
@@ -24,7 +28,11 @@ export const settingsSchema = z
      * Model id, or the program of an agent that you are logged in to (`claude-code`, `codex`, or one with a model of its own:
      * `claude-code/claude-sonnet-5-5`), or `offline`; for both jobs. `NOCTURNE_MODEL` and `--model` win.
      */
-    model: z.string().min(1).default('claude-opus-5-5'),
+    model: z
+      .string()
+      .min(1)
+      .refine((name) => !isMistyped(name), 'no such model (did you mean offline?)')
+      .default('claude-opus-5-5'),
     /**
      * Address of another endpoint of the Messages protocol, local or not: `http://127.0.0.1:11434`. It wins over
      * `ANTHROPIC_BASE_URL`, and no key of the environment is sent there; none: Anthropic's own.
