@@ -334,6 +334,7 @@ function idPath(dir: string): string {
   return join(dir, '.nocturne', 'id');
 }
 
-function isMarked(dir: string, id: string): boolean {
+/** Whether a directory is there and says that it is the memory's. */
+export function isMarked(dir: string, id: string): boolean {
   return isDirectory(dir) && readTextNow(idPath(dir))?.trim() === id;
 }

@@ -157,6 +157,18 @@ export class WorkingCopy {
     await this.bring();
   }
 
+  /** Makes a directory that is gone again, with every file as it was known; held. `mark` writes in it whose it is. */
+  async restoreGone(mark: () => Promise<unknown>): Promise<void> {
+    // First: a look meanwhile must not take files that were not brought yet for deleted.
+    await this.#db.run(
+      "update file set placed = '', seen = null, missing_since = null where memory = ? and path is not null",
+      this.memory,
+    );
+    makeDirectory(this.dir);
+    await mark();
+    await this.bring();
+  }
+
   /** Removes what was moved aside: for when no byte of a text may stay. */
   clearAside(): void {
     this.#displaced.clear();

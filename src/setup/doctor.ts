@@ -17,7 +17,7 @@ import { scrubSecrets } from '../memory/redaction.ts';
 import { spendOf } from '../queue/spend.ts';
 import { openWake } from '../queue/wake.ts';
 import { allWorkers } from '../queue/workers.ts';
-import { NETWORK_RISK } from '../terminal/phrases.ts';
+import { NETWORK_RISK, shellPath } from '../terminal/phrases.ts';
 import { type App, openApp } from '../worker/compose.ts';
 import { knownMemories, offersHere, readOverview } from '../worker/overview.ts';
 import {
@@ -179,7 +179,8 @@ async function checkMemories(app: App, asked: Checked[]): Promise<Checked[]> {
         lastSuccessAt === null ? 'nothing learned yet' : `worked last ${localTime(lastSuccessAt, app.config.zone)}`;
       if (dir === null || machine !== app.machine) return [ok('memory', `${name}: ${worked}`)];
       if (isDirectory(dir)) return [...checkDisk(dir), ok('memory', `${name}: ${worked}`)];
-      return [fail('memory', `${dir} is gone`, 'Put it back, or run nocturne check --restore in its place.')];
+      const remedy = `Put it back, or run nocturne check --restore --memory ${shellPath(dir, app.config)}.`;
+      return [fail('memory', `${dir} is gone`, remedy)];
     }),
     ...[...needs, ...(await offersHere(app))].map(({ text, command, sessions, isNotice }) => {
       if (isNotice) return warn('memory', text, `Run ${command}.`);

@@ -2,7 +2,18 @@
 // itself or after `check --restore`; no Markdown is lost, nothing stands twice, and what was forgotten since the copy stays so.
 
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
@@ -33,7 +44,8 @@ const id = (n: number) => `${n}1111111-2222-4333-8444-555555555555`;
 /** Two nights: the second, with what was forgotten in it, came after the newest copy. */
 beforeAll(async () => {
   top = tempDir();
-  aside = tempDir();
+  // Deeper, so that it does not stand in a project beside.
+  aside = join(tempDir(), 'copy', 'aside');
   [home, dir] = [join(top, 'home'), join(top, 'memory')];
   const own = { NOCTURNE_HOME: join(top, 'home'), NOCTURNE_MEMORY_DIR: dir };
   environment = environmentIn(top, { ...own, ...asking(await scriptedModel()) });
@@ -179,6 +191,68 @@ test.each(OF_FILES)('%s takes nothing with it, and check --restore puts it back'
   expect((await inWords('dream')).code).toBe(0);
   expect(markdown()).toEqual(before);
   expect((await inWords('check')).said).toContain(': fine');
+});
+
+test('a directory that is gone is named, and check --restore makes it again', async () => {
+  anew();
+  const before = markdown();
+  rmSync(dir, { recursive: true });
+  const doctor = await inWords('doctor', '--no-online');
+  expect(doctor.said).toContain(
+    'memory is gone\n      Put it back, or run nocturne check --restore --memory ~/memory.',
+  );
+  const named = await inWords('check');
+  expect(named.code, named.said).toBe(1);
+  expect(named.said).toContain('.: Its directory is gone.');
+  expect(named.said).toContain('nocturne check --restore: Makes it again');
+  expect(existsSync(dir)).toBe(false);
+  const restored = await inWords('check', '--restore', '--memory', dir);
+  expect(restored.code, restored.said).toBe(0);
+  expect(markdown()).toEqual(before);
+  expect((await inWords('check')).said).toContain(': fine');
+  expect((await inWords('dream')).code).toBe(0);
+  expect(markdown()).toEqual(before);
+});
+
+test('a directory that is gone with one file comes back, too', async () => {
+  anew();
+  for (const name of readdirSync(dir)) if (!name.startsWith('.')) rmSync(join(dir, name), { recursive: true });
+  writeFileSync(join(dir, 'only.md'), 'One line.\n');
+  await inWords('check', '--accept-missing');
+  rmSync(dir, { recursive: true });
+  const restored = await inWords('check', '--restore');
+  expect(restored.code, restored.said).toBe(0);
+  expect(readFileSync(join(dir, 'only.md'), 'utf8')).toBe('One line.\n');
+});
+
+test('a directory that was moved, or whose project is gone, is not made twice', async () => {
+  anew();
+  const before = markdown();
+  const moved = join(top, 'elsewhere');
+  renameSync(dir, moved);
+  const told = await inWords('check', '--restore');
+  expect(told.code, told.said).toBe(1);
+  expect(told.said).toContain(
+    `To go on there: nocturne check --memory '${moved}'. To move it back: mkdir -p '${top}' && mv '${moved}' '${dir}'.`,
+  );
+  expect(existsSync(dir)).toBe(false);
+  rmSync(join(moved, '.nocturne', 'id'));
+  expect((await inWords('check')).said).toContain('Makes it again');
+  writeFileSync(join(moved, '.nocturne', 'id'), readFileSync(join(aside, 'memory', '.nocturne', 'id')));
+  expect((await inWords('check', '--memory', moved)).said).toContain(`${moved}: fine`);
+  renameSync(moved, dir);
+  expect((await inWords('check')).said).toContain(`${dir}: fine`);
+  expect(markdown()).toEqual(before);
+
+  const far = join(top, 'disk', 'project', 'memory');
+  mkdirSync(join(top, 'disk', 'project'), { recursive: true });
+  renameSync(dir, far);
+  expect((await inWords('check', '--memory', far)).said).toContain(': fine');
+  rmSync(join(top, 'disk'), { recursive: true });
+  const gone = await inWords('check', '--restore', '--memory', far);
+  expect(gone.code, gone.said).toBe(1);
+  expect(gone.said).toContain(`so is ${join(top, 'disk')}: connect its disk, or run nocturne adopt`);
+  expect(existsSync(join(top, 'disk'))).toBe(false);
 });
 
 test('a log that a person says was meant to go is let go', async () => {
