@@ -1,7 +1,8 @@
-// Carry: the Markdown of a memory as plain files in a directory, which tar, git or a disk carries further, and back.
-// And a checkout that uses a memory of another path brings what it has in the same way. Promises: only Markdown goes out and comes in, and nothing through a link, with what is known of the entries beside it; secrets are
-// taken out both ways; an import is an action that undo takes back. What is there stays, unless theirs is asked for; a log keeps the
-// entries of both, what was forgotten stays so, and what was learned or sorted elsewhere is not done again.
+// Carry: the Markdown of a memory as plain files in a directory, which tar, git or a disk carries further, and back. A checkout that uses
+// the memory of another path (adopt) brings what it has in the same way. Promises: only Markdown goes out and comes in, and nothing through
+// a link, with what is known of the entries beside it; secrets are taken out both ways; an import is an action that undo takes back. What
+// is there stays, unless theirs is asked for; a log keeps the entries of both, what was forgotten stays so, and what was learned or sorted
+// elsewhere is not done again.
 
 import { join } from 'node:path';
 import { AppError } from '../src/base/errors.ts';

@@ -1,6 +1,7 @@
-// What a dream in review mode does in place of its commits: every operation waits as a proposal, and no file of the memory changes.
-// And what becomes of what waits: it is kept from being asked about again, and let go of where it does not hold any more. Two proposals of the same line become one that rests on the entries of both. A person is
-// shown each as a diff of the files, with why it is proposed and the words that it rests on.
+// What a dream in review mode does in place of its commits: every operation waits as a proposal, and no file of the memory changes. And
+// what becomes of what waits: it is kept from being asked about again, and let go of where it does not hold any more. Two proposals of the
+// same line become one that rests on the entries of both. A person is shown each as a diff of the files, with why it is proposed and the
+// words that it rests on.
 
 import { newId, type Sql } from '../../src/db/sql.ts';
 import type { FileChange } from '../../src/memory/commit.ts';

@@ -1,7 +1,7 @@
-// setup: the first hour. Finds the agents on this machine, asks which model is to read their sessions, says in a few lines
-// what will be written where (the whole of it on demand), tries the model by one request of a few tokens, keeps a key,
-// which is never shown, and offers to learn the sessions of the last days. Nothing is written before a person, or --yes, says so; sessions from before are learned
-// only where that is asked for, else nobody takes them.
+// setup: the first hour. Finds the agents on this machine, asks which model is to read their sessions, says in a few lines what will be
+// written where (the whole of it on demand), tries the model by one request of a few tokens, keeps a key, which is never shown, and offers
+// to learn the sessions of the last days. Nothing is written before a person, or --yes, says so; sessions from before are learned only
+// where that is asked for, else nobody takes them.
 
 import { delimiter, dirname, join } from 'node:path';
 import { needsKey } from '../agent/agent-types.ts';

@@ -1,6 +1,6 @@
-// One topic, line by line: each opens what it rests on and what speaks against it, and can be changed in place or forgotten; the
-// whole can be edited, pinned and shared. What is changed is changed from what was shown, or not at all: where two wrote one line, or one topic, both are
-// shown, and nothing is written before the person has looked.
+// One topic, line by line: each opens what it rests on and what speaks against it, and can be changed in place or forgotten; the whole can
+// be edited, pinned and shared. What is changed is changed from what was shown, or not at all: where two wrote one line, or one topic, both
+// are shown, and nothing is written before the person has looked.
 
 import { html } from 'hono/html';
 import { AppError } from '../base/errors.ts';

@@ -1,8 +1,8 @@
-// What code lets through of a dream's operations: faults by operation, in sentences for the model to mend.
-// Promises: every entry is in one operation, or in one for each topic in which it changes lines; nothing goes that is a person's, a program's, pinned, or rests on
-// something newer; the values of what comes stand in what it rests on, those of what goes in what comes or in `over`; what
-// nobody said is no line, and what only a tool or an agent said is no rule; little is dropped at the model's word, and no
-// night loses much of the memory. What only meaning tells it does not judge: words in another order, two things in one.
+// What code lets through of a dream's operations: faults by operation, in sentences for the model to mend. Promises: every entry is in one
+// operation, or in one for each topic in which it changes lines; nothing goes that is a person's, a program's, pinned, or rests on
+// something newer; the values of what comes stand in what it rests on, those of what goes in what comes or in `over`; what nobody said is
+// no line, and what only a tool or an agent said is no rule; little is dropped at the model's word, and no night loses much of the memory.
+// What only meaning tells it does not judge: words in another order, two things in one.
 
 import { hasWrapperTag } from './as-read.ts';
 import { descriptionFaults } from './description-rules.ts';

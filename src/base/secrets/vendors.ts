@@ -1,5 +1,6 @@
-// The tokens of vendors: gitleaks' rules (gitleaks.json, made by `npm run rules`), and what those do not know, of own-rules.json: HEADS, the
-// beginnings by which a token is told though it is cut, and tokens whose beginning says too little. What is glued to a token, and lines that go on with it, are of it.
+// The tokens of vendors: gitleaks' rules (gitleaks.json, made by `npm run rules`), and what those do not know, of own-rules.json: HEADS,
+// the beginnings by which a token is told though it is cut, and tokens whose beginning says too little. What is glued to a token, and lines
+// that go on with it, are of it.
 
 import { crc32 } from 'node:zlib';
 import rules from './gitleaks.json' with { type: 'json' };
