@@ -1,16 +1,17 @@
 // Recall at a failing call of any tool, where `recallFailures` is on: what an agent found here before, when a call of its program or
-// with its error failed. Promises: only what was tried in this repository and still stands in a topic; nothing that deletes, sends out,
-// pipes into a shell, changes rights or names a secret; at most three times in a session, nothing twice; of the failing call's words
+// with its error failed. Promises: only what was tried in this repository, holds here and still stands in a topic; nothing that deletes,
+// sends out, pipes into a shell, changes rights or names a secret; at most three times in a session, nothing twice; of the failing call's words
 // nothing is kept. As with a prompt it waits for nobody that writes, and says nothing after its time.
 
 import type { Config } from '../base/config/config.ts';
 import { canonicalPath, isDirectory } from '../base/files/directories.ts';
 import type { Evidence } from '../memory/memory-types.ts';
 import { gitRoot } from '../memory/paths.ts';
+import { isOfOnePlace } from '../memory/persons.ts';
 import { asContent, frameOf } from '../memory/recall/recall-words.ts';
 import { type FoundLine, foundLines } from '../memory/rests.ts';
 import { foundOn, parseTopic, withoutMark } from '../memory/text/topic.ts';
-import { harmsIn } from '../rules/commands.ts';
+import { harmsIn, operandsIn } from '../rules/commands.ts';
 import { actOf } from '../rules/lessons.ts';
 import { literals } from '../rules/literals.ts';
 import { foldSpace } from '../rules/quotes.ts';
@@ -45,17 +46,20 @@ async function nearFailure(failure: Failure, { db, own, cwd, shown }: Asked): Pr
   // Looked at first, as what is read of thousands of lessons takes the time.
   const mayBe = (evidence: readonly Evidence[], text: string) =>
     hasError(evidence, text) ||
+    isMetAgain(evidence, output) ||
     evidence.some(({ proves, quote }) => proves === 'failed' && names.some((name) => quote.includes(name)));
   const near = (await foundLines(db, own.row.id, mayBe)).flatMap((line) => {
     const { way, evidence, text } = line;
     const isHarmless = way ? way.isHarmless : literals(text).every((value) => harmsIn(value).length === 0);
     if (!isHarmless || way?.works === does || line.path.startsWith('archive/')) return [];
-    const score =
-      (hasError(evidence, text) ? 2 : 0) + (way?.programs.some((program) => programs.includes(program)) ? 1 : 0);
+    const isSame = way?.programs.some((program) => programs.includes(program)) || isMetAgain(evidence, output);
+    const score = (hasError(evidence, text) ? 2 : 0) + (isSame ? 1 : 0);
     return score > 0 && isHere(line) ? [{ ...line, score }] : [];
   });
   if (near.length === 0) return '';
-  const files = await own.source.read([...new Set(near.map(({ path }) => path))]);
+  const paths = [...new Set(near.map(({ path }) => path))];
+  const files = await own.source.read(paths);
+  const elsewhere = await own.source.elsewhere(paths);
   const best = Math.max(...near.map(({ score }) => score));
   const { redact } = await import('../base/secrets/redact-text.ts');
   const lines = new Set<string>();
@@ -63,6 +67,7 @@ async function nearFailure(failure: Failure, { db, own, cwd, shown }: Asked): Pr
     const standing = parseTopic(path, files.get(path)?.text ?? '').lines.find(({ id }) => id === line);
     if (!standing || score < best || lines.size >= Math.min(MOST_AT_ONCE, MOST_OF_SESSION - told)) continue;
     const said = withoutMark(standing.text);
+    if (isOfOnePlace(said) && elsewhere.has(`${path} ${line}`)) continue;
     if (shown.some(({ text }) => text.includes(asContent(said, own.isForeign)))) continue;
     if ((await redact(standing.text)).found.length > 0) continue;
     const day = foundOn(standing.text);
@@ -84,12 +89,28 @@ function errorsIn(evidence: readonly Evidence[], text: string): string[] {
 const EXIT_CODE = /^(?:error: )?Exit code \d+\s*/i;
 const QUOTED = /"[^"]{12,200}"|“[^”]{12,200}”/g;
 
-/** Whether the calls behind a line ran in the repository of a directory; one of another machine is known by its memory. */
+/** Whether a way's error is met again of something else: all that it says stands there, but for what its call was given. */
+function isMetAgain(evidence: readonly Evidence[], output: string): boolean {
+  const said = (of: Evidence['proves']) => evidence.find(({ proves }) => proves === of)?.quote;
+  const [failed, error] = [said('failed'), said('error')];
+  if (failed === undefined || error === undefined) return false;
+  const pieces = foldSpace(error)
+    .replace(EXIT_CODE, '')
+    .split(/\s*[:'"`“”‘’()]\s*/);
+  const lacking = pieces.filter((piece) => !output.includes(piece));
+  if (lacking.length === pieces.length) return false;
+  const given = new Set(operandsIn(failed).flatMap(wordsOf));
+  return (
+    lacking.every((piece) => wordsOf(piece).every((word) => given.has(word))) &&
+    pieces.some((piece) => piece.length >= LEAST_OF_ERROR && !lacking.includes(piece))
+  );
+}
+
+const wordsOf = (text: string) => text.match(/[\p{L}\p{N}_]+/gu) ?? [];
+
+/** Whether the calls behind a line ran in the repository of a directory; one that is not here is known by its memory. */
 function isOfRepository(cwd: string): (line: Pick<FoundLine, 'cwd'>) => boolean {
   const rootOf = (dir: string) => gitRoot(dir) ?? canonicalPath(dir);
   const root = rootOf(cwd);
-  return ({ cwd: there }) => {
-    if (there === null || there === undefined) return false;
-    return isDirectory(there) ? rootOf(there) === root : there === root || there.startsWith(`${root}/`);
-  };
+  return ({ cwd: there }) => there != null && (!isDirectory(there) || rootOf(there) === root);
 }

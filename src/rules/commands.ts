@@ -87,6 +87,11 @@ export function filesIn(command: string): string[] {
   ];
 }
 
+/** What the commands of a line are given, without what each calls; of what is no command all but its name. */
+export function operandsIn(command: string): string[] {
+  return commandsIn(command).flatMap(({ words }) => words.slice(1));
+}
+
 /** The programs of which an exit code may say nothing: all, but for those before the first pipe that only `&&` leads to. */
 export function hiddenIn(command: string): string[] {
   const commands = commandsIn(command);

@@ -100,6 +100,40 @@ test('a failing call of any tool is told what was found of its error’s words, 
   expect(await fails('', '', { ...hover, error: 'Element is outside of the viewport' })).toContain(line);
 });
 
+test('a way is told where the error is met of something else, by the shell or program that said it', async () => {
+  const ways = [
+    {
+      line: 'A `cd` stays in force: a second `cd src` fails, so `cd "$ROOT/src"`.',
+      failed: 'cd src && go build ./...',
+      error: 'bash: line 1: cd: src: No such file or directory',
+      worked: 'cd "$ROOT/src" && go build ./...',
+    },
+    {
+      line: 'No `pnpm` here: `npm`.',
+      failed: 'pnpm test',
+      error: 'bash: line 1: pnpm: command not found',
+      worked: 'npm test',
+    },
+  ];
+  const { fails } = await world(ways);
+  expect(await fails('cd web && npm run x', 'bash: line 1: cd: web: No such file or directory')).toContain(
+    'stays in force',
+  );
+  expect(await fails('ls web', 'ls: cannot access web: No such file or directory', { session_id: 's2' })).toBe('');
+  expect(await fails('rg x', 'bash: line 1: rg: command not found', { session_id: 's3' })).toBe('');
+});
+
+test('a way is told though the worktree in which it was found is gone, but not what holds in another home alone', async () => {
+  const gone = { cwd: '/home/other/worktrees/gone' };
+  expect(await (await world([gone])).fails('pnpm test', KNOWN.error)).toContain(LINE);
+  const { fails } = await world([gone, { ...gone, line: 'On this machine: `./pnpm test`.' }]);
+  const told = await fails('pnpm test', KNOWN.error, { cwd: '/home/own/project' });
+  expect(told).toContain(LINE);
+  expect(told).not.toContain('On this machine');
+  const own = { cwd: '/home/other/project', session_id: 's2' };
+  expect(await fails('pnpm test', KNOWN.error, own)).toContain('On this machine');
+});
+
 test('nothing is told of what was tried in another repository, nor where it is off or paused', async () => {
   const other = tempDir();
   expect(await (await world([{ cwd: other }])).fails('pnpm test', KNOWN.error)).toBe('');
