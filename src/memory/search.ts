@@ -70,6 +70,8 @@ const MOST_RANKED = 200;
 const ENOUGH = 60;
 /** Of the lines that have a word, so many of the newest are compared with those that have another. */
 const MOST_WITH_WORD = 20_000;
+/** Lines of several memories that one question to the index may answer. */
+const MOST_AT_ONCE = 100_000;
 /** Lines that have the letters of a word, but perhaps not as one, are gone through so far. */
 const MOST_READ = 2_000;
 const SNIPPET_CHARACTERS = 160;
@@ -122,22 +124,22 @@ async function linesHolding(
   memories: readonly string[],
   { terms, under, wanted, ranked }: { terms: Term[]; under: string; wanted: number; ranked: number },
 ): Promise<Holding[]> {
-  const find = (memory: string, texts: string[], most: number) => idsHolding(db, memory, { texts, under, most });
+  const find = (texts: string[], most: number) => idsOfEach(db, memories, { texts, under, most });
   if (terms.length > 1) {
     const texts = terms.map(({ text }) => text);
-    const whole: Holding[] = [];
-    for (const memory of memories) whole.push({ all: await find(memory, texts, ranked), each: [], lines: 0 });
-    const count = whole.reduce((sum, { all }) => sum + (all?.length ?? 0), 0);
-    if (count >= Math.max(ENOUGH, wanted)) return whole;
+    const whole = await find(texts, ranked);
+    const count = whole.reduce((sum, all) => sum + all.length, 0);
+    if (count >= Math.max(ENOUGH, wanted)) return whole.map((all) => ({ all, each: [], lines: 0 }));
   }
   // Of a single one no other is compared with it.
   const most = terms.length > 1 ? MOST_WITH_WORD : MOST_READ + 1;
+  const found: number[][][] = [];
+  for (const { text } of terms) found.push(await find([text], most));
   const holding: Holding[] = [];
-  for (const memory of memories) {
-    const each = await Promise.all(terms.map(({ text }) => find(memory, [text], most)));
+  for (const [at, memory] of memories.entries()) {
     const count = 'select count(*) as n from line where memory = ?';
     const lines = terms.length > 1 ? await db.get<{ n: number }>(count, memory) : undefined;
-    holding.push({ all: null, each, lines: lines?.n ?? 0 });
+    holding.push({ all: null, each: found.map((of) => of[at] ?? []), lines: lines?.n ?? 0 });
   }
   return holding;
 }
@@ -148,23 +150,46 @@ const INDEXED = `select rowid % ${LINES_OF_MEMORY} as id from line_fts where lin
 const UNDER = `exists (select 1 from file where file.memory = line.memory and file.id = line.file
   and file.path >= ? and file.path < ?)`;
 
+type Wanted = { texts: readonly string[]; under: string; most: number };
+
+/** `idsHolding` of several memories, in their order. */
+async function idsOfEach(db: Db, memories: readonly string[], wanted: Wanted): Promise<number[][]> {
+  const { texts, under, most } = wanted;
+  if (memories.length > 1 && under === '' && texts.every((text) => isIndexed(db, text))) {
+    // Asked memory by memory, the index goes through all of them each time until it meets the first line.
+    const select = 'select rowid from line_fts where line_fts match ? order by rowid desc limit ?';
+    const query = `select json_group_array(rowid) as ids from (${select})`;
+    const row = await db.get<{ ids: string }>(query, matching(texts), MOST_AT_ONCE + 1);
+    const ids: number[] = JSON.parse(row?.ids ?? '[]');
+    const byBucket = Map.groupBy(ids, (id) => Math.floor(id / LINES_OF_MEMORY));
+    const ofMemory = (memory: string) => (byBucket.get(lineBucket(memory)) ?? []).slice(0, most);
+    if (ids.length <= MOST_AT_ONCE) return memories.map((memory) => ofMemory(memory).map((id) => id % LINES_OF_MEMORY));
+  }
+  const found: number[][] = [];
+  for (const memory of memories) found.push(await idsHolding(db, memory, wanted));
+  return found;
+}
+
+function isIndexed({ engine }: Db, text: string): boolean {
+  return engine === 'sqlite' && [...text].length > 2;
+}
+
+function matching(texts: readonly string[]): string {
+  return texts.map((text) => `"${text.replaceAll('"', '""')}"`).join(' AND ');
+}
+
 /** The lines that hold all of these texts, newest first. */
-export async function idsHolding(
-  db: Db,
-  memory: string,
-  { texts, under, most }: { texts: readonly string[]; under: string; most: number },
-): Promise<number[]> {
-  const isIndexed = (text: string) => db.engine === 'sqlite' && [...text].length > 2;
-  const others = texts.filter((text) => !isIndexed(text));
-  const match = texts.filter(isIndexed).map((text) => `"${text.replaceAll('"', '""')}"`);
+export async function idsHolding(db: Db, memory: string, { texts, under, most }: Wanted): Promise<number[]> {
+  const others = texts.filter((text) => !isIndexed(db, text));
+  const match = matching(texts.filter((text) => isIndexed(db, text)));
   const low = lineBucket(memory) * LINES_OF_MEMORY;
   const isWhole = others.length === 0 && under === '';
-  const indexed = [match.join(' AND '), low, low + LINES_OF_MEMORY, isWhole ? most : -1];
+  const indexed = [match, low, low + LINES_OF_MEMORY, isWhole ? most : -1];
   const where: [string, ...Value[]][] = [
     ['line.memory = ?', memory],
     ...others.map((text): [string, Value] => ["line.text like ? escape '\\'", `%${text.replace(/[\\%_]/g, '\\$&')}%`]),
   ];
-  if (match.length > 0) where.push([`line.id in (${INDEXED})`, ...indexed]);
+  if (match !== '') where.push([`line.id in (${INDEXED})`, ...indexed]);
   if (under !== '') where.push([UNDER, under, `${under}\u{10ffff}`]);
   const conditions = where.map(([condition]) => condition).join(' and ');
   const select = isWhole ? INDEXED : `select line.id from line where ${conditions} order by line.id desc limit ?`;
@@ -338,8 +363,8 @@ function cutAround(text: string, word: string): string {
   return `${from > 0 ? '…' : ''}${cut}${from + SNIPPET_CHARACTERS < text.length ? '…' : ''}`;
 }
 
-/** So many of the newest lines are looked through for what a word may have meant. */
-const MOST_FOR_MEANT = 2_000;
+/** So many of the newest lines of all memories are looked through for what a word may have meant, of each at most a fifth. */
+const MOST_FOR_MEANT = 10_000;
 /** A typo is nearer to what was meant than this, by the letters of the word. */
 const isNear = (letters: number, distance: number) => distance <= (letters < 5 ? 1 : letters < 9 ? 2 : 3);
 
@@ -349,9 +374,10 @@ async function meantBy(
   of: { query: string; memories: readonly string[]; lacking: readonly Term[] },
 ): Promise<string | undefined> {
   const words = new Set<string>();
+  const most = Math.ceil(MOST_FOR_MEANT / Math.max(5, of.memories.length));
   for (const memory of of.lacking.length > 0 ? of.memories : []) {
     const newest = 'select text from line where memory = ? order by id desc limit ?';
-    for (const { text } of await db.all<{ text: string }>(newest, memory, MOST_FOR_MEANT))
+    for (const { text } of await db.all<{ text: string }>(newest, memory, most))
       for (const word of text.match(/[\p{L}\p{N}_]{3,}/gu) ?? []) words.add(word);
   }
   let meant = inOneCase(of.query);
