@@ -87,8 +87,8 @@ export async function searchMemories(
   if (terms.length === 0) return { hits: [], total: 0, isAtLeast: false };
   const wanted = 3 * (offset + limit);
   const ranked = Math.max(offset + limit, Math.ceil(Math.max(MOST_RANKED, wanted) / memories.length));
-  const holding = await linesHolding(db, memories, { terms, under, wanted, ranked });
-  const weighed = weigh(terms, holding);
+  const { holding, lines } = await linesHolding(db, memories, { terms, under, wanted, ranked });
+  const weighed = weigh(terms, holding, lines);
   const found: Candidate[] = [];
   let isAtLeast = false;
   for (const [at, memory] of memories.entries()) {
@@ -115,33 +115,32 @@ export async function searchMemories(
 
 // Which lines: by SQL.
 
-/** Ids of lines, the newest first: `all` of them have all terms, else `each` says which have which; `lines`: of the memory. */
-type Holding = { all: number[] | null; each: number[][]; lines: number };
+/** Ids of lines, the newest first: `all` of them have all terms, else `each` says which have which. */
+type Holding = { all: number[] | null; each: number[][] };
 
-/** By memory, in their order. */
+/** By memory, in their order; `lines`: how many there are in all. */
 async function linesHolding(
   db: Db,
   memories: readonly string[],
   { terms, under, wanted, ranked }: { terms: Term[]; under: string; wanted: number; ranked: number },
-): Promise<Holding[]> {
+): Promise<{ holding: Holding[]; lines: number }> {
   const find = (texts: string[], most: number) => idsOfEach(db, memories, { texts, under, most });
   if (terms.length > 1) {
     const texts = terms.map(({ text }) => text);
     const whole = await find(texts, ranked);
     const count = whole.reduce((sum, all) => sum + all.length, 0);
-    if (count >= Math.max(ENOUGH, wanted)) return whole.map((all) => ({ all, each: [], lines: 0 }));
+    if (count >= Math.max(ENOUGH, wanted)) return { holding: whole.map((all) => ({ all, each: [] })), lines: 0 };
   }
   // Of a single one no other is compared with it.
   const most = terms.length > 1 ? MOST_WITH_WORD : MOST_READ + 1;
   const found: number[][][] = [];
   for (const { text } of terms) found.push(await find([text], most));
-  const holding: Holding[] = [];
-  for (const [at, memory] of memories.entries()) {
-    const count = 'select count(*) as n from line where memory = ?';
-    const lines = terms.length > 1 ? await db.get<{ n: number }>(count, memory) : undefined;
-    holding.push({ all: null, each: found.map((of) => of[at] ?? []), lines: lines?.n ?? 0 });
-  }
-  return holding;
+  const count = 'select count(*) as n from line where memory in (#)';
+  const [counted] = terms.length > 1 ? await allOf<{ n: number }>(db, count, memories) : [];
+  return {
+    holding: memories.map((_, at) => ({ all: null, each: found.map((of) => of[at] ?? []) })),
+    lines: counted?.n ?? 0,
+  };
 }
 
 /** Of SQLite's index: the newest lines of a memory that hold all of these texts, each of at least three characters. */
@@ -201,8 +200,7 @@ export async function idsHolding(db: Db, memory: string, { texts, under, most }:
 }
 
 /** What each term is worth: the fewer lines have it, the more, as in BM25. */
-function weigh(terms: readonly Term[], holding: readonly Holding[]): WeighedTerm[] {
-  const lines = holding.reduce((sum, each) => sum + each.lines, 0);
+function weigh(terms: readonly Term[], holding: readonly Holding[], lines: number): WeighedTerm[] {
   return terms.map((term, at) => {
     const having = holding.reduce((sum, { each }) => sum + (each[at]?.length ?? 0), 0);
     return { ...term, weight: lines === 0 ? 1 : Math.log(1 + (Math.max(0, lines - having) + 0.5) / (having + 0.5)) };
