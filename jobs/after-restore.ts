@@ -1,6 +1,6 @@
 // After a restore: what is to be done to rows that came from a copy, before anything is told of them.
 //
-// 1. What was under way in the copy is nobody's; today's spend counts as full, and keys are off, until a person says otherwise.
+// 1. What was under way in the copy is nobody's; keys are off until a person says otherwise; that not all of what was spent is known is noted.
 // 2. What was forgotten or redacted since the copy is so again: marks beside the copies of the database tell, as salted sums of ids. They
 //    say nothing to who reads them without the rows.
 // 3. Look into every working copy: files are what they are by now, and entries of logs that no row knows come in.
@@ -10,7 +10,6 @@ import { join } from 'node:path';
 import { isDirectory } from '../src/base/files/directories.ts';
 import { makeDirectory, readTextNow, writeWhole } from '../src/base/files/files.ts';
 import { parseJson } from '../src/base/text/json.ts';
-import { dayOf } from '../src/base/time.ts';
 import { type Db, insert, keepSetting, newId, type Sql, settingOf } from '../src/db/sql.ts';
 import { entriesWhere } from '../src/memory/entries.ts';
 import { addVersion, headOf } from '../src/memory/file-rows.ts';
@@ -19,7 +18,7 @@ import { takeInHistory } from '../src/memory/log-history.ts';
 import type { Memories, MemoryRow } from '../src/memory/memories.ts';
 import { dropWords, forgetEntry, REDACTED, wipe } from '../src/memory/redaction.ts';
 import { Change } from '../src/memory/undo-rows.ts';
-import { fillDay } from '../src/queue/spend.ts';
+import { noteRestored } from '../src/queue/spend.ts';
 
 /** A row of this in `setting` turns a key off, until it is confirmed. */
 export const KEY_OFF = 'key off ';
@@ -27,7 +26,7 @@ export const KEY_OFF = 'key off ';
 export interface Restored {
   /** Memories whose directories were looked into. */
   memories: number;
-  /** Entries that came in from logs. */
+  /** Entries that they have by now. */
   entries: number;
   /** Entries and versions that were forgotten or redacted again. */
   marked: number;
@@ -35,21 +34,13 @@ export interface Restored {
   keys: number;
 }
 
-export async function afterRestore({
-  memories,
-  zone,
-  dayTokens,
-}: {
-  memories: Memories;
-  zone: string;
-  dayTokens: number;
-}): Promise<Restored> {
+export async function afterRestore(memories: Memories): Promise<Restored> {
   const { db, clock, home, machine } = memories;
   const now = clock.now();
   // 1.
   const keys = await db.write(async (sql) => {
     await sql.run('update inbox set owner = null, until = null, fence = fence + 1000000');
-    await fillDay(sql, dayOf(now, zone), { dayTokens, now });
+    await noteRestored(sql, now);
     const rows = await sql.all<{ id: string }>('select id from api_key where revoked_at is null');
     const off = rows.map(({ id }) => ({ key: `${KEY_OFF}${id}`, value: now.toISOString() }));
     await insert(sql, 'setting', off, 'on conflict (key) do nothing');
@@ -65,9 +56,11 @@ export async function afterRestore({
   for (const { id, dir } of rows) {
     if (dir === null || !isDirectory(dir)) continue;
     await memories.of(id);
-    report.entries += await takeInHistory(memories, id, job);
+    await takeInHistory(memories, id, job);
     report.memories += 1;
   }
+  const known = "select count(*) as n from entry where state <> 'gone'";
+  report.entries = (await db.get<{ n: number }>(known))?.n ?? 0;
   await endJob(db, job, { outcome: 'restored', output: report, at: clock.now().toISOString() });
   return report;
 }

@@ -43,8 +43,8 @@ const check: CommandSpec<CheckOptions> = {
     ...MEMORY,
   ],
   json: '{ memory, findings: [{ kind, what, where, fix, isFixed }], accepted?, restored? }',
-  more: `With PostgreSQL, put back a dump first, then run --restore. After a restore keys are off until nocturne keys confirm, and no
-model is asked today until nocturne retry --failed. Exit code: 0 fine or fixed, 1 problems are left.`,
+  more: `With PostgreSQL, put back a dump first, then run --restore. After a restore keys are off until nocturne keys
+confirm. Exit code: 0 fine or fixed, 1 problems are left.`,
   examples: ['check', 'check --restore'],
   async run(call) {
     const { options } = call;
@@ -59,10 +59,7 @@ model is asked today until nocturne retry --failed. Exit code: 0 fine or fixed, 
     await withApp(call, async (app) => {
       const memory = await memoryHere(app);
       const isAfterDump = app.db.engine === 'postgres' && isRestoring;
-      const restored =
-        from || isAfterDump
-          ? await afterRestore({ memories: app.memories, zone: app.config.zone, dayTokens: app.config.dayTokens })
-          : undefined;
+      const restored = from || isAfterDump ? await afterRestore(app.memories) : undefined;
       if (restored && !options.json) note(sayRestored(restored, from));
       if (!memory) {
         if (damage) return tell({ memory: home, findings, restored }, options);
@@ -102,12 +99,12 @@ function sayRestored(
     ...(from
       ? [from.from ? `Restored from ${from.from}.` : 'There was no good copy: a new database was started.']
       : []),
-    `Read ${sayCount(memories, 'memory')}; ${sayCount(entries, 'entry')} added from logs.`,
+    `Read ${sayCount(memories, 'memory')} with ${sayCount(entries, 'entry')}.`,
     ...(marked > 0 ? [`${marked} that were forgotten or redacted since were taken out again.`] : []),
     ...(keys > 0
       ? [`${sayCount(keys, 'key')} of the server ${keys === 1 ? 'is' : 'are'} off: nocturne keys confirm.`]
       : []),
-    'What was spent today is not known, so no model is asked until tomorrow. To go on today: nocturne retry --failed',
+    `What was spent ${from && !from.from ? 'before' : 'since the copy'} is not known: today's limits count without it.`,
   ].join('\n');
 }
 

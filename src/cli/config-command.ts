@@ -3,7 +3,6 @@
 import { homeOfUser, loadConfig } from '../base/config/config.ts';
 import { sayFormer, settingsPath } from '../base/config/settings.ts';
 import { onAppError } from '../base/errors.ts';
-import { dayOf } from '../base/time.ts';
 import { readSettingsOf, type Setting, writeSettings, writeTyped } from '../setup/settings-file.ts';
 import { note, print } from '../terminal/output.ts';
 import type { Call, CommandSpec } from './spec.ts';
@@ -84,7 +83,7 @@ async function shareCeilings(name: (typeof SHARED)[number]): Promise<void> {
   try {
     const shared = { ...(await ceilingsOf(db, config)), [name]: config[name] };
     await setCeilings(db, shared);
-    await reopenDay(db, dayOf(config.clock.now(), shared.zone));
+    await reopenDay(db);
     await release(db, ['ceiling'], config.clock.now());
     note(`It counts on all machines that share ${db.name}.`);
   } finally {

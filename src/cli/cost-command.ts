@@ -7,7 +7,7 @@ import { memoryRow } from '../memory/memories.ts';
 import { shortId } from '../memory/short-ids.ts';
 import { type MonthCost, monthCost, type Sum } from '../queue/month-cost.ts';
 import { print, style, wrap } from '../terminal/output.ts';
-import { plainly, sayTokens, sayUsd, sayWhen } from '../terminal/phrases.ts';
+import { plainly, sayTokens, sayUnknown, sayUsd, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { placeOf, whoseMemory } from '../worker/whose-memory.ts';
 import { type CommonOptions, parsed } from './cli-options.ts';
@@ -15,7 +15,11 @@ import type { CommandSpec } from './spec.ts';
 
 const DEAREST = 5;
 const UNFINISHED = 'unfinished requests';
-const KINDS: Record<string, string> = { extract: 'learning from sessions', dream: 'dreams' };
+const KINDS: Record<string, string> = {
+  extract: 'learning from sessions',
+  dream: 'dreams',
+  check: 'whether the model answers',
+};
 
 const cost: CommandSpec<CommonOptions & { month?: string }> = {
   name: 'cost',
@@ -27,7 +31,7 @@ const cost: CommandSpec<CommonOptions & { month?: string }> = {
       { parse: parsed((text) => (isDay(`${text}-01`) ? text : undefined), 'Give a month as YYYY-MM.') },
     ],
   ],
-  json: '{ month, today, total, plan, forecast, days: [{ day, usd, tokens, requests, unfinished }], projects: [{ memory, project, … }], kinds: [{ kind, jobs, … }], jobs: [{ job, kind, memory, session, endedAt, … }], models: [{ model, prices, isPriced, … }], unfinished }, each with { usd, tokens, requests }',
+  json: '{ month, restoredAt, today, total, plan, forecast, days: [{ day, usd, tokens, requests, unfinished }], projects: [{ memory, project, … }], kinds: [{ kind, jobs, … }], jobs: [{ job, kind, memory, session, endedAt, … }], models: [{ model, prices, isPriced, … }], unfinished }, each with { usd, tokens, requests }',
   more: `A day's total is what the limits count. What the jobs do not add up to is shown as ${UNFINISHED}: jobs that were stopped or still run, and answers that never came. Models without a price are counted in tokens only.`,
   examples: ['cost', 'cost --month 2026-10'],
   async inApp(app, call) {
@@ -63,14 +67,18 @@ async function projectsOf(app: App, { projects, jobs }: MonthCost): Promise<Proj
 async function describe({ db, config }: App, found: MonthCost, projects: Projects): Promise<string> {
   const { month, today, total, plan, forecast, days, jobs, unfinished } = found;
   const name = formatIn(`${month}-15T12:00:00Z`, 'UTC', 'MMMM yyyy');
-  if (total.tokens === 0 && jobs.length === 0) return `Nothing was spent in ${name}.`;
+  const unknown = sayUnknown(found, config);
+  if (total.tokens === 0 && jobs.length === 0) return `Nothing was spent in ${name}${unknown}.`;
   const isPriced = total.usd > 0;
   const say = ({ usd, tokens }: Sum) => (isPriced ? sayUsd(usd * 1e6) : sayTokens(tokens));
   const { dayMoneyUsd, dayTokens } = config;
   const most = isPriced ? dayMoneyUsd !== undefined && sayUsd(dayMoneyUsd * 1e6) : sayTokens(dayTokens);
   const projectOf = (memory: string | null) => projects.get(memory ?? '')?.name ?? 'no project';
   const rest: [string, Sum][] = unfinished.tokens > 0 ? [[UNFINISHED, unfinished]] : [];
-  const top = [...jobs].sort((a, b) => b.usd - a.usd || b.tokens - a.tokens).slice(0, DEAREST);
+  const top = jobs
+    .filter(({ kind }) => kind !== 'check')
+    .sort((a, b) => b.usd - a.usd || b.tokens - a.tokens)
+    .slice(0, DEAREST);
   const ofPlan = plan
     ? `Your plan   ${sayCount(plan.requests, 'request')}, ${sayTokens(plan.tokens)}; today ${plan.today} of at most ${plan.ceiling}`
     : '';
@@ -82,7 +90,7 @@ async function describe({ db, config }: App, found: MonthCost, projects: Project
   return [
     [
       today ? `Today       ${say(today)}${most ? ` of ${most} a day` : ''}` : '',
-      `${name.split(' ')[0]?.padEnd(10)}  ${say(total)}${forecast ? `; about ${say(forecast)} by its end` : ''}`,
+      `${name.split(' ')[0]?.padEnd(10)}  ${say(total)}${forecast ? `; about ${say(forecast)} by its end` : ''}${unknown}`,
       ofPlan,
     ]
       .filter((line) => line !== '')

@@ -5,7 +5,6 @@ import { resolve } from 'node:path';
 import { AppError } from '../base/errors.ts';
 import { canonicalPath } from '../base/files/directories.ts';
 import { sayCount } from '../base/text/wording.ts';
-import { dayOf } from '../base/time.ts';
 import { memoryRow } from '../memory/memories.ts';
 import { gitRoot, pauseEnd } from '../memory/paths.ts';
 import type { SessionRow } from '../memory/session-rows.ts';
@@ -127,7 +126,7 @@ interface Known {
 }
 
 async function tryAgain(app: App, asked: string[], options: RetryOptions): Promise<void> {
-  const { db, clock, config } = app;
+  const { db, clock } = app;
   const names = await Promise.all(asked.map((name) => wholeId(db, 'session', name)));
   const isNamed = options.memory !== undefined || options.scope !== undefined || options.store !== undefined;
   const memory = isNamed ? (await app.findMemory())?.id : undefined;
@@ -160,7 +159,7 @@ async function tryAgain(app: App, asked: string[], options: RetryOptions): Promi
   }
   // Whoever asks has mended what was wrong, or wants to see.
   await closeBreaker(db, now);
-  await reopenDay(db, dayOf(now, config.zone));
+  await reopenDay(db);
   if (meant.length > 0 || options.json) return;
   if (waiting === 0) print('Nothing failed, and nothing waits.');
   else print(`Nothing failed; ${sayCount(waiting, 'job')} ${waiting === 1 ? 'waits' : 'wait'}: nocturne retry --all`);

@@ -14,7 +14,7 @@ const LONGEST_PAUSE_MS = 16;
 const MOST_TRIES = 1_200;
 
 export const IF_DAMAGED =
-  'Run nocturne check --restore: it puts the damaged file aside and takes the newest good copy.';
+  'Run nocturne check --restore: it puts the damaged file aside and takes the newest good copy, else begins anew from the Markdown.';
 
 type Connection = Database.Database;
 

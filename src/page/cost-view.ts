@@ -4,7 +4,7 @@
 import { html } from 'hono/html';
 import { formatIn, isDay } from '../base/time.ts';
 import { type MonthCost, monthCost, type Sum } from '../queue/month-cost.ts';
-import { sayTokens, sayUsd } from '../terminal/phrases.ts';
+import { sayTokens, sayUnknown, sayUsd } from '../terminal/phrases.ts';
 import { readOverview } from '../worker/overview.ts';
 import { emptySection, needsSection, settingsSection, workSections } from './health-section.ts';
 import { type At, type Html, placeCalled, type View } from './page-shell.ts';
@@ -28,7 +28,7 @@ ${needsSection(at, overview.needs)}
 <div class="sheets">${await settingsSection(at)}${await workSections(at, overview)}${await emptySection(at)}</div>
 <h2>${name(cost.month)} <small><a href="/cost?month=${before}">${name(before)}</a></small></h2>
 <div class="figures">
-<div><p class="figure">${money(cost.total)}</p><p class="meta">this month, ${cost.total.requests} requests</p></div>
+<div><p class="figure">${money(cost.total)}</p><p class="meta">this month, ${cost.total.requests} requests${sayUnknown(cost, config)}</p></div>
 ${cost.today ? html`<div><p class="figure">${money(cost.today)}</p><p class="meta">today, of at most ${ceiling}</p></div>` : ''}
 ${cost.plan ? html`<div><p class="figure">${cost.plan.today} of ${cost.plan.ceiling}</p><p class="meta">requests on your plan today</p></div>` : ''}
 ${cost.forecast ? html`<div><p class="figure">${money(cost.forecast)}</p><p class="meta">about, by the end of the month</p></div>` : ''}

@@ -5,6 +5,7 @@
 import { type Price, priceOf } from '../base/config/prices.ts';
 import { DAY_MS, type Day, dayOf } from '../base/time.ts';
 import type { Sql } from '../db/sql.ts';
+import { restoredIn } from './spend.ts';
 
 /** Of models without a price in tokens only. */
 export type Sum = { usd: number; tokens: number; requests: number };
@@ -55,6 +56,8 @@ export async function monthCost({ sql, now, zone, prices, planRequests }: CostDe
   const first = await sql.get<{ day: Day | null }>('select min(day) as day from call');
   return {
     month,
+    /** When the database was restored in it: not all that was spent before is known; null: it was not. */
+    restoredAt: await restoredIn(sql, month, zone),
     /** Null of another month; so is `forecast`. */
     today: isNow ? sumOf(ofToday) : null,
     total: sumOf(parts),

@@ -268,27 +268,22 @@ export async function fullSince(sql: Sql, day: Day): Promise<string | null> {
   return full?.startsWith(`${day} `) ? full.slice(day.length + 1) : null;
 }
 
-/** What was spent on a day is not known, so no more is, until it is opened again. */
-export async function fillDay(sql: Sql, day: Day, { dayTokens, now }: { dayTokens: number; now: Date }): Promise<void> {
-  await sql.run(
-    `insert into day (day, scope, tokens, micro_usd, calls) values (?, '', ?, 0, 0)
-     on conflict (day, scope) do update set tokens = excluded.tokens where day.tokens < excluded.tokens`,
-    ...[day, dayTokens],
-  );
-  await noteFull(sql, day, now);
+/** A day may have room again: its ceilings are others, or a person says so. */
+export async function reopenDay(sql: Sql): Promise<void> {
+  await sql.run(`delete from setting where key = '${FULL}'`);
 }
 
-/** A day may have room again: its ceilings are others, or a person says so, of one whose sum was not known. */
-export async function reopenDay(sql: Sql, day: Day): Promise<void> {
-  await sql.run(`delete from setting where key = '${FULL}'`);
-  const used = 'case when settled_at is null then reserved_tokens else input + cached + output end';
-  const paid = 'case when settled_at is null then reserved_usd else micro_usd end';
-  await sql.run(
-    `update day set tokens = (select cast(coalesce(sum(${used}), 0) as bigint) from call where call.day = day.day),
-       micro_usd = (select cast(coalesce(sum(${paid}), 0) as bigint) from call where call.day = day.day)
-     where day = ? and scope = ''`,
-    day,
-  );
+const RESTORED = 'restored';
+
+/** What was spent since the copy, or ever where there was none, is not known. */
+export function noteRestored(sql: Sql, now: Date): Promise<void> {
+  return keepSetting(sql, RESTORED, now.toISOString());
+}
+
+/** When the database was restored in a month (`YYYY-MM`), so that not all is known of what was spent before; null: it was not. */
+export async function restoredIn(sql: Sql, month: string, zone: string): Promise<string | null> {
+  const at = await settingOf(sql, RESTORED);
+  return at !== undefined && dayOf(new Date(at), zone).startsWith(month) ? at : null;
 }
 
 /** Those that count: of this machine, or where several share the database, those that it keeps for all (`setCeilings`). */

@@ -39,6 +39,11 @@ export function sayTime(at: string | Date, { clock, zone }: Seen): string {
   return formatIn(instant, zone, isThisYear ? 'd MMM HH:mm' : 'd MMM yyyy');
 }
 
+/** Behind what a month cost, where the database was restored in it. */
+export function sayUnknown({ restoredAt: at }: { restoredAt: string | null }, seen: Seen): string {
+  return at === null ? '' : `; what was spent before the restore, ${sayTime(at, seen)}, may be missing`;
+}
+
 const INSTANT = /\b(?:at )?(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z)/g;
 const UUID = /(?<![\w/\\.-])([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![\w/\\]|\.\w)/gi;
 

@@ -43,7 +43,7 @@ import { pausesOf } from '../queue/pauses.ts';
 import { ceilingsOf, type KeyCeiling, spendOf } from '../queue/spend.ts';
 import { keepLooks } from '../queue/swept.ts';
 import { boundDecompression } from '../transcript/records.ts';
-import { type Describe, takeInBefore, takeInDirectory } from './first-start.ts';
+import { type Describe, hasLostDatabase, takeInBefore, takeInDirectory, takeInLeft } from './first-start.ts';
 import { boundRun, byHand, type Parts, wallOf } from './job-bounds.ts';
 
 /** What may be asked for with a job. */
@@ -132,8 +132,9 @@ async function clockOf(db: Db, { clock }: Pick<Config, 'clock'>): Promise<Clock>
 
 export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
   boundDecompression(given.decompressedBytes);
-  const db = await openDatabase({ home: given.home, url: given.databaseUrl });
   const { home } = given;
+  const isLost = hasLostDatabase(given);
+  const db = await openDatabase({ home, url: given.databaseUrl });
   // The clocks of machines that share it may be apart.
   const clock = db.engine === 'sqlite' ? given.clock : await clockOf(db, given);
   const userDir = canonicalPath(scopeDir(given, { memory: 'user', cwd: '/' }));
@@ -144,6 +145,7 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
   const takeIn = (dir: string) => takeInDirectory(dir, { memories, describe });
   const memories: Memories = new Memories({ db, home, clock, limits, takeIn });
   await takeInBefore(given, { memories, describe, log });
+  if (isLost) await takeInLeft(given, { memories, describe, log });
   // Where several machines share it, the limits and the zone that it keeps count.
   const config =
     db.engine === 'sqlite' ? given : { ...given, clock, dayMoneyUsd: undefined, ...(await ceilingsOf(db, given)) };

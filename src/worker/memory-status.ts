@@ -11,7 +11,7 @@ import { projectMemoryDir } from '../memory/paths.ts';
 import { memoryDirIfTold } from '../memory/places.ts';
 import { isTopicPath } from '../memory/text/topic.ts';
 import { fullFromOf } from '../queue/breaker.ts';
-import { spentOn } from '../queue/spend.ts';
+import { restoredIn, spentOn } from '../queue/spend.ts';
 import type { WorkRow } from '../queue/waiting-work.ts';
 import { allWorkers } from '../queue/workers.ts';
 import type { App } from './compose.ts';
@@ -73,7 +73,11 @@ export async function readStatus(app: App) {
       fullFrom: await fullFromOf(app),
     },
     /** Of the month: what ceilings count, of requests under way and unfinished ones their upper bound. */
-    spendMonth: { tokens: month?.tokens ?? 0, usd: (month?.usd ?? 0) / 1e6 },
+    spendMonth: {
+      ...{ tokens: month?.tokens ?? 0, usd: (month?.usd ?? 0) / 1e6 },
+      /** Not all that was spent before is known. */
+      restoredAt: await restoredIn(db, day.slice(0, 7), config.zone),
+    },
     nextDreamAt: nextNightly(config, new Date(await lastNight(db, now))).toISOString(),
     workers: (await allWorkers(db)).map(({ process, machine, seen_at: seenAt }) => ({ process, machine, seenAt })),
     /** What all machines share; null: all is on this one. */

@@ -12,7 +12,7 @@ import { refreshAgentSettings, refreshSettings } from '../base/config/config.ts'
 import { type AppError, describeError, isAppError, onAppError } from '../base/errors.ts';
 import { accessSaid, whereNew } from '../base/key.ts';
 import { thisProcess } from '../base/process.ts';
-import { DAY_MS, dayOf } from '../base/time.ts';
+import { DAY_MS } from '../base/time.ts';
 import { endInterrupted } from '../memory/job-rows.ts';
 import { memoriesBehind } from '../memory/memories.ts';
 import { breakerOf, CEILINGS, ceilingsSaid, closeBreaker, gateOf, MODEL_KINDS } from '../queue/breaker.ts';
@@ -207,7 +207,7 @@ class Loop {
     });
     await refreshSettings(config, CEILINGS).catch(onAppError(this.#told));
     await whereNew(config, ceilingsSaid(config), async () => {
-      await reopenDay(db, dayOf(clock.now(), config.zone));
+      await reopenDay(db);
       await release(db, ['ceiling'], clock.now());
     });
   }

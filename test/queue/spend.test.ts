@@ -85,22 +85,10 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
       await expect(reserve(2_500, 0, {})).rejects.toMatchObject({ retryAfterMs: 15 * 3_600_000 });
       expect(await fullSince(db, DAY)).toBe(new Date(START).toISOString());
       expect(await fullSince(db, '2026-03-03')).toBeNull();
-      await reopenDay(db, DAY);
+      await reopenDay(db);
       expect(await fullSince(db, DAY)).toBeNull();
       await setCeilings(db, { ...CEILINGS, dayTokens: 6_000 });
       await spends(db, { dayTokens: 6_000 }).reserve(2_500, 0, {});
-    }));
-
-  it('a day whose sum was not known is counted again from its requests, where a person says so', () =>
-    inWorld(engine, async ({ db }) => {
-      const { reserve, settle } = spends(db);
-      await settle(await reserve(3_000, 0, {}), USED);
-      await reserve(1_000, 100, {});
-      const known = await spentOn(db, DAY);
-      await db.run("update day set tokens = 9000000000, micro_usd = 9000000000 where scope = ''");
-      await expect(reserve(10, 0, {})).rejects.toMatchObject({ code: 'ceiling' });
-      await reopenDay(db, DAY);
-      expect(await spentOn(db, DAY)).toEqual(known);
     }));
 
   it('money has its ceiling at the dearest a request can be; what costs nothing passes it', () =>
