@@ -1,6 +1,6 @@
 // What a month cost, by day, memory, kind of job, job and model, and what it will come to: sums over the requests of all machines.
 // A request without an answer, of a job under way or killed, counts with its upper bound, and is told apart as unfinished.
-// What the offline model was asked, and what doctor asks to see whether a model answers, are no costs.
+// What the offline model was asked is no cost.
 
 import { type Price, priceOf } from '../base/config/prices.ts';
 import { DAY_MS, type Day, dayOf } from '../base/time.ts';
@@ -30,13 +30,13 @@ type CostDeps = { sql: Sql; now: Date; zone: string; prices?: Record<string, Pri
 const FORECAST_DAYS = 7;
 const NOTHING: Sum = { usd: 0, tokens: 0, requests: 0 };
 
-const SELECT = `select call.day, call.job, coalesce(job.kind, 'other') as kind, job.memory, session.name as session, job.ended_at as "endedAt", call.model,
+const SELECT = `select call.day, call.job, case when call.job like 'check_%' then 'check' else coalesce(job.kind, 'other') end as kind, job.memory, session.name as session, job.ended_at as "endedAt", call.model,
   case when ' ' || call.scope || ' ' like '% plan %' then 1 else 0 end as "isOnPlan",
   case when call.settled_at is null then 0 else 1 end as "isSettled", count(*) as requests,
   cast(sum(case when settled_at is null then reserved_tokens else input + cached + call.output end) as bigint) as tokens,
   cast(sum(case when settled_at is null then reserved_usd else micro_usd end) as bigint) as usd
   from call left join job on job.id = call.job left join session on session.id = job.session
-  where call.day >= ? and call.day <= ? and call.model <> 'offline' and call.job not like 'check_%' group by 1, 2, 3, 4, 5, 6, 7, 8, 9 order by 1, 2`;
+  where call.day >= ? and call.day <= ? and call.model <> 'offline' group by 1, 2, 3, 4, 5, 6, 7, 8, 9 order by 1, 2`;
 
 /** `asked`: an earlier month; default: this one. Rows come dearest first, days and jobs in their order, without what is unfinished. */
 export async function monthCost({ sql, now, zone, prices, planRequests }: CostDeps, asked?: string) {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fixedClock } from '../../src/base/time.ts';
 import type { MonthCost } from '../../src/queue/month-cost.ts';
+import type { Status } from '../../src/worker/memory-status.ts';
 import { environmentIn, testModel } from '../support/app.ts';
 import { says } from '../support/messages-server.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
@@ -119,4 +120,16 @@ test('a month without spend says so, another month is told when it is asked for'
   const { total, forecast } = await jsonHere<Cost>(['cost', '--month', '2026-11'], at('2026-12-03T08:00:00Z'));
   expect({ total, forecast }).toMatchObject({ total: { tokens: 33_000 }, forecast: null });
   expect((await runHere(['cost', '--month', 'May'], at('2026-12-03T08:00:00Z'))).code).toBe(2);
+});
+
+test('what doctor asked the model counts, in what nocturne says of today as in cost', async () => {
+  const { at } = await spent();
+  const now = at('2026-12-03T08:00:00Z');
+  await runHere(['doctor'], { ...now, NOCTURNE_MODEL: 'unpriced' });
+  const { today, kinds, total } = await jsonHere<Cost>(['cost'], now);
+  expect(kinds).toMatchObject([{ kind: 'check', requests: 1, tokens: 11_000 }]);
+  const { spendToday, spendMonth } = await jsonHere<Status>([], now);
+  expect([spendToday.usedTokens, spendMonth.tokens]).toEqual([today?.tokens, total.tokens]);
+  const { stdout } = await runHere(['cost'], now);
+  expect(stdout).toMatch(/^ {2}whether the model answers \(1\) +– +11,000 +1$/m);
 });
