@@ -15,11 +15,7 @@ import type { CommandSpec } from './spec.ts';
 
 const DEAREST = 5;
 const UNFINISHED = 'unfinished requests';
-const KINDS: Record<string, string> = {
-  extract: 'learning from sessions',
-  dream: 'dreams',
-  check: 'whether the model answers',
-};
+const KINDS: Record<string, string> = { extract: 'learning from sessions', dream: 'dreams', check: 'setup and doctor' };
 
 const cost: CommandSpec<CommonOptions & { month?: string }> = {
   name: 'cost',
@@ -75,10 +71,7 @@ async function describe({ db, config }: App, found: MonthCost, projects: Project
   const most = isPriced ? dayMoneyUsd !== undefined && sayUsd(dayMoneyUsd * 1e6) : sayTokens(dayTokens);
   const projectOf = (memory: string | null) => projects.get(memory ?? '')?.name ?? 'no project';
   const rest: [string, Sum][] = unfinished.tokens > 0 ? [[UNFINISHED, unfinished]] : [];
-  const top = jobs
-    .filter(({ kind }) => kind !== 'check')
-    .sort((a, b) => b.usd - a.usd || b.tokens - a.tokens)
-    .slice(0, DEAREST);
+  const top = [...jobs].sort((a, b) => b.usd - a.usd || b.tokens - a.tokens).slice(0, DEAREST);
   const ofPlan = plan
     ? `Your plan   ${sayCount(plan.requests, 'request')}, ${sayTokens(plan.tokens)}; today ${plan.today} of at most ${plan.ceiling}`
     : '';

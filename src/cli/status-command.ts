@@ -14,7 +14,6 @@ import type { Checked } from '../setup/checks.ts';
 import { EXIT, print, style, wrap } from '../terminal/output.ts';
 import { plainly, sayTokens, sayUnknown, sayUsd, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
-import { hasLostDatabase } from '../worker/first-start.ts';
 import { type Learned, readStatus, type Status } from '../worker/memory-status.ts';
 import type { Need } from '../worker/overview.ts';
 import { noteLook } from '../worker/overview.ts';
@@ -26,7 +25,7 @@ const alone: CommandSpec<CommonOptions> = {
   about:
     'The memory of your coding agents: finished sessions in, Markdown out. Alone it says what was learned, what waits for you and what it costs',
   options: MEMORY,
-  json: '{ memory, state, attention, needs, lookedAt, learned, entries, turns, missing, dreamBlocks, topics, oversized, index, waiting, skipped, lastJobs, all, modelPause, spendToday, spendMonth, nextDreamAt, workers, database }',
+  json: '{ memory, state, attention, needs, lookedAt, learned, entries, turns, missing, dreamBlocks, topics, oversized, index, waiting, skipped, lastJobs, all, modelPause, spendToday, spendMonth, restoredAt, nextDreamAt, workers, database }',
   more: 'Exit code 3 where something needs a person: a key, a budget, a model that fails again and again, work that was given up, missing files, proposed changes that wait.',
   examples: ['nocturne', 'nocturne --json'],
   async run(call) {
@@ -34,8 +33,8 @@ const alone: CommandSpec<CommonOptions> = {
     const config = await configFor(call.options);
     // Asking makes no home.
     const isThere = config.databaseUrl !== undefined || statNow(databasePath(config.home)) !== null;
-    // Where there are copies of it, or a name of this machine, it was lost.
-    const isNew = !isThere && backupsIn(config.home).length === 0 && !hasLostDatabase(config);
+    // Where there are copies of it, it was lost.
+    const isNew = !isThere && backupsIn(config.home).length === 0;
     if (!json && isNew && (await checkSetup(config)).some(isNoAgent)) return show(welcome());
     await withApp(call, async (app) => {
       const read = await readStatus(app);
@@ -157,7 +156,7 @@ function sayNumbers({ config }: App, status: Status, needs: Need[]): string {
   const seen = workers.length === 0 ? 'no worker was seen' : `${sayCount(workers.length, 'worker')} seen`;
   return [
     ...(isOff ? [row('Off', `nothing happens by itself here: ${plainly(state.reason, config)}`)] : []),
-    row('Cost', `${sayCost(status)}${sayUnknown(status.spendMonth, config)}`),
+    row('Cost', `${sayCost(status)}${sayUnknown(status, config)}`),
     ...(all.pending > 0 ? [row('Waiting', sayPending(status, config, needs))] : []),
     ...(database ? [row('Database', `${database.server}: ${sayCount(database.stores, 'memory')}; ${seen}`)] : []),
     row('Next night', isDue ? 'as soon as a worker runs' : sayWhen(nextDreamAt, config)),

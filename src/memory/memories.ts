@@ -128,13 +128,9 @@ export function removedMemories(sql: Sql): Promise<MemoryRow[]> {
   return sql.all<MemoryRow>('select * from memory where deleted_at is not null order by deleted_at desc, id');
 }
 
-export function machinePath(home: string): string {
-  return join(home, 'machine');
-}
-
 /** This machine, as the rows name it: a random name that its home keeps. */
 export function machineOf(home: string): string {
-  const path = machinePath(home);
+  const path = join(home, 'machine');
   const known = readTextNow(path)?.trim();
   if (known) return known;
   makeDirectory(home);

@@ -69,9 +69,13 @@ export async function monthCost({ sql, now, zone, prices, planRequests }: CostDe
     kinds: grouped(settled, 'kind', ({ kind }, of) => {
       return { kind, jobs: new Set(of.map(({ job }) => job)).size };
     }).sort(dearest),
-    jobs: grouped(settled, 'job', ({ job, kind, memory, session, endedAt }) => {
-      return { job, kind, memory, session, endedAt };
-    }),
+    jobs: grouped(
+      settled.filter(({ kind }) => kind !== 'check'),
+      'job',
+      ({ job, kind, memory, session, endedAt }) => {
+        return { job, kind, memory, session, endedAt };
+      },
+    ),
     models: grouped(settled, 'model', ({ model }, of) => ({
       model,
       prices: [priceOf(model, prices) ?? []].flat(),

@@ -1,7 +1,7 @@
 // The only place where the parts are wired: settings in, memories and the jobs on them out. Every face uses it.
 // Opening opens the database, and no memory; a job is loaded when it is first run.
 
-import { basename, dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { DreamEstimate } from '../../jobs/dream/dream-proposal.ts';
 import type { DreamReport, DreamRequest } from '../../jobs/dream.ts';
 import type { Edited, edit, editInPlace, pin, restore } from '../../jobs/edit.ts';
@@ -25,10 +25,11 @@ import type { Config } from '../base/config/config.ts';
 import { priceOf, type Usage } from '../base/config/prices.ts';
 import { type AppError, failureOf, isAppError, onAppError } from '../base/errors.ts';
 import { canonicalPath, isStoreId } from '../base/files/directories.ts';
+import { statNow } from '../base/files/files.ts';
 import { keySource } from '../base/key.ts';
 import { type Log, openLog } from '../base/logger.ts';
 import { type Clock, systemClock } from '../base/time.ts';
-import { openDatabase } from '../db/open-database.ts';
+import { databasePath, openDatabase } from '../db/open-database.ts';
 import type { Db } from '../db/sql.ts';
 import type { Claim } from '../memory/commit.ts';
 import type { Actor } from '../memory/file-rows.ts';
@@ -43,7 +44,7 @@ import { pausesOf } from '../queue/pauses.ts';
 import { ceilingsOf, type KeyCeiling, spendOf } from '../queue/spend.ts';
 import { keepLooks } from '../queue/swept.ts';
 import { boundDecompression } from '../transcript/records.ts';
-import { type Describe, hasLostDatabase, takeInBefore, takeInDirectory, takeInLeft } from './first-start.ts';
+import { type Describe, takeInBefore, takeInDirectory, takeInLeft } from './first-start.ts';
 import { boundRun, byHand, type Parts, wallOf } from './job-bounds.ts';
 
 /** What may be asked for with a job. */
@@ -133,7 +134,8 @@ async function clockOf(db: Db, { clock }: Pick<Config, 'clock'>): Promise<Clock>
 export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
   boundDecompression(given.decompressedBytes);
   const { home } = given;
-  const isLost = hasLostDatabase(given);
+  const isUsed = statNow(join(home, 'machine')) !== null && !given.databaseUrl;
+  const isLost = isUsed && !statNow(databasePath(home))?.bytes;
   const db = await openDatabase({ home, url: given.databaseUrl });
   // The clocks of machines that share it may be apart.
   const clock = db.engine === 'sqlite' ? given.clock : await clockOf(db, given);
@@ -145,7 +147,7 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
   const takeIn = (dir: string) => takeInDirectory(dir, { memories, describe });
   const memories: Memories = new Memories({ db, home, clock, limits, takeIn });
   await takeInBefore(given, { memories, describe, log });
-  if (isLost) await takeInLeft(given, { memories, describe, log });
+  if (isLost) await takeInLeft(given, { memories, describe });
   // Where several machines share it, the limits and the zone that it keeps count.
   const config =
     db.engine === 'sqlite' ? given : { ...given, clock, dayMoneyUsd: undefined, ...(await ceilingsOf(db, given)) };

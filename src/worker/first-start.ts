@@ -4,14 +4,12 @@
 
 import { join } from 'node:path';
 import type { Config } from '../base/config/config.ts';
-import { type AppError, onAppError } from '../base/errors.ts';
+import { onAppError } from '../base/errors.ts';
 import { canonicalPath, listNames } from '../base/files/directories.ts';
-import { statNow } from '../base/files/files.ts';
 import type { Log } from '../base/logger.ts';
 import { isOld } from '../db/old-database.ts';
-import { databasePath } from '../db/open-database.ts';
 import { CopyLock } from '../memory/copy-lock.ts';
-import { type Memories, machinePath, type Scope } from '../memory/memories.ts';
+import type { Memories, Scope } from '../memory/memories.ts';
 import { hasLedger, memoryDirIfTold, scopeDir } from '../memory/places.ts';
 
 export type Describe = (dir: string) => { scope: Scope; name: string };
@@ -50,28 +48,16 @@ export async function takeInBefore(
     await log('warn', { event: 'trouble', store: place, error: `It was not taken in: ${why}` });
 }
 
-/** Asked before it is opened, which makes one. */
-export function hasLostDatabase({ home, databaseUrl }: Config): boolean {
-  return (
-    databaseUrl === undefined && (statNow(databasePath(home))?.bytes ?? 0) === 0 && statNow(machinePath(home)) !== null
-  );
-}
-
-/** Where there was no copy of it: directories that were memories are so again. */
+/** Of a home whose database was lost, without a copy of it: directories that were memories are so again. */
 export async function takeInLeft(
   config: Config,
-  { memories, describe, log }: { memories: Memories; describe: Describe; log: Log },
+  { memories, describe }: { memories: Memories; describe: Describe },
 ): Promise<void> {
-  const { claudeDir, agentMemory } = config;
-  const homes = [...new Set([agentMemory.remoteDir ?? claudeDir, claudeDir])].map((dir) => join(dir, 'projects'));
-  const dirs = [
-    ...[memoryDirIfTold(config, {}) ?? '', scopeDir(config, { memory: 'user', cwd: '/' })],
-    ...homes.flatMap((dir) => listNames(dir).map((name) => join(dir, name, 'memory'))),
-  ];
-  for (const dir of [...new Set(dirs.filter(hasLedger).map(canonicalPath))]) {
-    const told = (error: AppError) => log('warn', { event: 'trouble', store: dir, error: error.message });
-    await memories.ofDirectory(dir, { ...describe(dir), isLook: true }).catch(onAppError(told));
-  }
+  const projects = join(config.agentMemory.remoteDir ?? config.claudeDir, 'projects');
+  const others = [memoryDirIfTold(config, {}) ?? '', scopeDir(config, { memory: 'user', cwd: '/' })];
+  const dirs = [...others, ...listNames(projects).map((name) => join(projects, name, 'memory'))];
+  for (const dir of dirs.filter(hasLedger).map(canonicalPath))
+    await memories.ofDirectory(dir, { ...describe(dir), isLook: true }).catch(onAppError(() => {}));
   const { afterRestore } = await import('../../jobs/after-restore.ts');
   await afterRestore(memories);
 }

@@ -73,11 +73,9 @@ export async function readStatus(app: App) {
       fullFrom: await fullFromOf(app),
     },
     /** Of the month: what ceilings count, of requests under way and unfinished ones their upper bound. */
-    spendMonth: {
-      ...{ tokens: month?.tokens ?? 0, usd: (month?.usd ?? 0) / 1e6 },
-      /** Not all that was spent before is known. */
-      restoredAt: await restoredIn(db, day.slice(0, 7), config.zone),
-    },
+    spendMonth: { tokens: month?.tokens ?? 0, usd: (month?.usd ?? 0) / 1e6 },
+    /** When in it the database was restored: not all that was spent before is known. */
+    restoredAt: await restoredIn(db, day.slice(0, 7), config.zone),
     nextDreamAt: nextNightly(config, new Date(await lastNight(db, now))).toISOString(),
     workers: (await allWorkers(db)).map(({ process, machine, seen_at: seenAt }) => ({ process, machine, seenAt })),
     /** What all machines share; null: all is on this one. */

@@ -131,5 +131,5 @@ test('what doctor asked the model counts, in what nocturne says of today as in c
   const { spendToday, spendMonth } = await jsonHere<Status>([], now);
   expect([spendToday.usedTokens, spendMonth.tokens]).toEqual([today?.tokens, total.tokens]);
   const { stdout } = await runHere(['cost'], now);
-  expect(stdout).toMatch(/^ {2}whether the model answers \(1\) +– +11,000 +1$/m);
+  expect(stdout).toMatch(/^ {2}setup and doctor \(1\) +– +11,000 +1$/m);
 });
