@@ -3,11 +3,11 @@
 // command that deals with it. By exit code whether a person is needed; with --json also what is kept, waits, failed, who works.
 // Where nothing is set up, what nocturne is and how to begin.
 
+import { join } from 'node:path';
 import type { Config } from '../base/config/config.ts';
 import { onAppError } from '../base/errors.ts';
 import { statNow } from '../base/files/files.ts';
 import { sayCount } from '../base/text/wording.ts';
-import { backupsIn } from '../db/backup.ts';
 import { databasePath } from '../db/open-database.ts';
 import { pauseEnd } from '../memory/paths.ts';
 import type { Checked } from '../setup/checks.ts';
@@ -33,8 +33,8 @@ const alone: CommandSpec<CommonOptions> = {
     const config = await configFor(call.options);
     // Asking makes no home.
     const isThere = config.databaseUrl !== undefined || statNow(databasePath(config.home)) !== null;
-    // Where there are copies of it, it was lost.
-    const isNew = !isThere && backupsIn(config.home).length === 0;
+    // Where the home was in use, it was lost.
+    const isNew = !isThere && statNow(join(config.home, 'machine')) === null;
     if (!json && isNew && (await checkSetup(config)).some(isNoAgent)) return show(welcome());
     await withApp(call, async (app) => {
       const read = await readStatus(app);
