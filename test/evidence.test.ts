@@ -8,7 +8,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { publishedPart, rowsIn } from './compare/evidence.ts';
+import { publishedPart, rowsIn } from './support/evidence.ts';
 import { startModel } from './compare/model.ts';
 import type { Compared } from './compare/report.ts';
 import { chats, ourSessions } from './compare/sets.ts';

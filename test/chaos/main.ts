@@ -3,7 +3,7 @@
 // a plan and a seed that are always the same, and writes what was counted into docs/dev/evidence.md.
 
 import { parseArgs } from 'node:util';
-import { measuredOn, publishPart } from '../compare/evidence.ts';
+import { measuredOn, publishPart } from '../support/evidence.ts';
 import type { ChaosPlan, ChaosReport } from './chaos.ts';
 import { PLANS } from './fleet/plans.ts';
 

@@ -8,7 +8,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { measuredOn, publishPart } from './evidence.ts';
+import { measuredOn, publishPart } from '../support/evidence.ts';
 import { type Column, cost, injections, kills, secrets } from './measure.ts';
 import { type Compared, describeComparison } from './report.ts';
 import * as sets from './sets.ts';

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { publishedPart, rowsIn } from '../compare/evidence.ts';
+import { publishedPart, rowsIn } from '../support/evidence.ts';
 
 interface Need {
   chain: string;

@@ -15,7 +15,7 @@ import { renderPrompt } from '../../src/base/prompt.ts';
 import { EXIT, note, print, progress } from '../../src/terminal/output.ts';
 import { openApp } from '../../src/worker/compose.ts';
 import type { Parts } from '../../src/worker/job-bounds.ts';
-import { type Play, playChain, type Told } from './chain.ts';
+import { type Play, playChain, SYSTEMS, type SystemName, type ToldTo } from './chain/play.ts';
 import { estimateRun, sayEstimate } from './estimate.ts';
 import { readLocomo } from './locomo.ts';
 import { liveThrough, type OpenNight } from './nights.ts';
@@ -32,6 +32,8 @@ interface Options {
   set?: 'own' | 'held-out' | 'locomo';
   locomo?: string;
   chain?: string;
+  system?: SystemName;
+  sessions?: string;
   out?: string;
   samples?: number;
   perfect?: boolean;
@@ -48,7 +50,14 @@ const program = () =>
     .option('--model <id>', 'the model of both jobs; default: the configured one where a key is there, else offline')
     .addOption(new Option('--set <name>', 'which sessions; default: own').choices(['own', 'held-out', 'locomo']))
     .option('--locomo <file>', "LoCoMo's locomo10.json, which is the set then")
-    .option('--chain <dir>', 'play the sessions of DIR in their order, and keep what each was told')
+    .option(
+      '--chain <dir>',
+      'play the sessions of DIR, or of a chain in chains.json, in their order; keep what each was told',
+    )
+    .addOption(
+      new Option('--system <name>', 'what a chain is played with').choices(Object.keys(SYSTEMS)).default('nocturne'),
+    )
+    .option('--sessions <dir>', 'where the transcripts of chains.json lie; default: NOCTURNE_EVAL_SESSIONS')
     .option('--out <dir>', 'where a chain keeps its play; the same one goes on, or is played again from its answers')
     .option('--samples <count>', 'only the first ones of the set (a person, a conversation)', readCount)
     .option('--perfect', "take the set's own facts for the extraction, so that the dream alone is measured")
@@ -152,7 +161,7 @@ async function chain(
     out: to,
     say: (text) => bar.say(text),
   }).finally(() => bar.stop());
-  const spoken = (on: Told['on']) => told.filter((each) => each.on === on && each.text !== '').length;
+  const spoken = (on: ToldTo['on']) => told.filter((each) => each.on === on && each.text !== '').length;
   const figures = {
     sessions,
     starts: spoken('start'),
@@ -166,7 +175,7 @@ async function chain(
     `${sessions} sessions; told at ${figures.starts} starts, ${figures.prompts} prompts, ${figures.failures} failures.`,
   );
   if (others > 0) print(`${others} of ${asked} answers were made for other requests than the code asks now.`);
-  print(`The play is in ${to}: told.jsonl, after/N (memory after each night), answers.jsonl.`);
+  print(`The play is in ${to}: told.jsonl, after/N (memory after each night), answers.jsonl, play.json.`);
 }
 
 /** A directory of its own; where a model is asked, the one that the same command had before, as long as the prompts are. */

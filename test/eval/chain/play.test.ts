@@ -3,11 +3,11 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { runAgent } from '../../src/agent/loop.ts';
-import { asking, scriptedModel } from '../support/scripted-model.ts';
-import { aSession, RULE } from '../support/session-file.ts';
-import { tempDir } from '../support/temp.ts';
-import { playChain, toldIn } from './chain.ts';
+import { runAgent } from '../../../src/agent/loop.ts';
+import { asking, scriptedModel } from '../../support/scripted-model.ts';
+import { aSession, RULE } from '../../support/session-file.ts';
+import { tempDir } from '../../support/temp.ts';
+import { playChain, toldIn } from './play.ts';
 
 const [FIRST, SECOND] = ['11111111-2222-4333-8444-555555555555', '22222222-2222-4333-8444-555555555555'];
 
