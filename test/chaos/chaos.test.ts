@@ -1,9 +1,9 @@
 // `npm run chaos` as published, with less time for disturbances: it counts what docs/dev/evidence.md says.
 
 import { expect, test } from 'vitest';
-import { publishedPart, rowsIn } from '../support/evidence.ts';
 import { noOwnRedis } from '../queue/own-redis.ts';
 import { isDeep } from '../support/depth.ts';
+import { publishedPart, rowsIn } from '../support/evidence.ts';
 import { PUBLISHED, runChaos } from './chaos.ts';
 
 const noRedis = noOwnRedis();
