@@ -46,13 +46,10 @@ const ROWS: Row[] = [
   { name: 'read-only', text: '{\n  "model": "opus"\n}\n', mode: 0o444 },
   { name: 'minified, with hooks of others', text: JSON.stringify({ hooks: { Stop: [{ hooks: [] }] }, model: 'opus' }) },
   { name: 'symlink', text: '{\n  "model": "opus"\n}\n', isLink: true, mode: 0o644 },
-  { name: 'invalid', text: '{\n  "model": "opus"\n  "env": {}\n}\n', refused: 'Comma expected in line 3' },
+  { name: 'invalid', text: '{\n  "model": "opus"\n  "env": {}\n}\n', refused: 'is not JSON: Comma expected in line 3' },
   { name: 'empty', text: '' },
   { name: 'duplicate keys', text: '{\n  "hooks": {},\n  "hooks": {}\n}\n', refused: 'has the key "hooks" twice' },
-  {
-    name: 'nested arrays',
-    text: '{\n  "x": [[1, [2]], [[]], []],\n  "hooks": { "Stop": [{ "hooks": [{ "args": [[]] }] }] }\n}\n',
-  },
+  { name: 'lists in lists', text: '{\n  "x": [[1, []]],\n  "hooks": { "Stop": [{ "hooks": [{ "args": [[]] }] }] }\n}' },
   { name: 'no final newline', text: '{\n  "model": "opus"\n}' },
   { name: 'trailing commas', text: '{\n  "hooks": {\n    "Stop": [ /* none */ ],\n  },\n  "env": { "A": "1", },\n}\n' },
   { name: 'one line', text: '{ "model": "opus" }\n' },
@@ -79,8 +76,7 @@ test.each(ROWS)('$name: set up and removed, nothing was there', async (row) => {
   const { home, file, real, mode, setUp, now } = aFile(row);
   const ended = await setUp();
   if (row.refused) {
-    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining(`${file} `) });
-    expect(ended.stderr).toContain(row.refused);
+    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining(`${file} ${row.refused}`) });
     expect(existsSync(home)).toBe(false);
   } else {
     expect(now()).toContain('SubagentStart');
@@ -105,8 +101,13 @@ test.each(ROWS.filter(({ refused }) => !refused))('$name: edited since, it keeps
   writeFileSync(real, touched(now() ?? ''));
   await setUp('--remove');
   // Where nothing was but ours, the comma stays that the person wrote.
-  const wasEmpty = (row.text ?? '') === '';
-  expect(now()).toBe(wasEmpty ? '{ "mine": [true] // since\n}\n' : touched(row.text ?? ''));
+  expect(now()).toBe(row.text ? touched(row.text) : '{ "mine": [true] // since\n}\n');
+});
+
+test('with CRLF every line that comes in ends so, in a list that is empty over two lines, too', async () => {
+  const { setUp, now } = aFile({ name: '', text: '{\r\n  "hooks": {\r\n    "SessionEnd": [\r\n    ]\r\n  }\r\n}\r\n' });
+  await setUp();
+  expect(now()).not.toMatch(/[^\r]\n/);
 });
 
 test('where a person took the hooks out by hand, what was kept of the file goes with --remove all the same', async () => {

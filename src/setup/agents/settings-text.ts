@@ -52,8 +52,8 @@ export function setValue(text: string, { path, value, file }: { path: Path; valu
   if (!isLaidOut) return mark + to;
   const unit = /\n([ \t]+)\S/.exec(body)?.[1] ?? '  ';
   const layout = { insertSpaces: !unit.includes('\t'), tabSize: unit.length, eol };
-  // The space before it, too, and what is behind it where it is alone.
-  const length = space.length + content.length + (parent && isEmpty ? 1 : 0);
+  // The space before it, too, and what is behind it where it is alone: of a line's end all, else half of it stays.
+  const length = space.length + content.length + (parent && isEmpty ? 1 + Number(tail.startsWith('\r\n')) : 0);
   return mark + applyEdits(to, format(to, { offset: head.length - space.length, length }, layout));
 }
 
