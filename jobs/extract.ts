@@ -237,6 +237,7 @@ async function extractExcerpts(
       report.entries.push(
         ...(await commitExtracted(offered, asked, { extraction, readTo: isLast ? readTo : undefined }, deps)),
       );
+      report.refused.push(...asked.refused);
       before = asked;
       report.fork = shown;
       plan.isCutShort ||= asked.ending === 'turn-limit';

@@ -62,6 +62,8 @@ export interface Asked {
   /** Entries of a turn that goes on in the next excerpt, which lists it where it ends: until then they wait. */
   waiting: RecordedEntry[];
   cited: CitedMessages;
+  /** Why others were not recorded. */
+  refused: string[];
   ending: AgentEnding;
   /** Fingerprint of the prompt. */
   prompt: string;
@@ -75,17 +77,17 @@ export async function askExtractor(
   deps: ExtractedDeps,
 ): Promise<Asked> {
   const { excerpt } = offered;
-  const { ending, recorded, prompt } = await runExtractor(offered, extraction, { written, ...before }, deps);
+  const { recorded, ...ended } = await runExtractor(offered, extraction, { written, ...before }, deps);
   const cited: CitedMessages = new Map(before.cited);
   for (const { message } of recorded.flatMap(({ evidence }) => evidence)) {
     const source = excerpt.sources.get(message);
     if (source) cited.set(message, { speaker: source.speaker, at: source.at });
   }
-  const ended = new Set(excerpt.turns);
+  const turns = new Set(excerpt.turns);
   const { found = [], waiting = [] } = Object.groupBy([...before.waiting, ...recorded], ({ turn }) =>
-    ended.has(turn) ? 'found' : 'waiting',
+    turns.has(turn) ? 'found' : 'waiting',
   );
-  return { found, waiting, cited, ending, prompt };
+  return { found, waiting, cited, ...ended };
 }
 
 async function runExtractor(
@@ -93,10 +95,10 @@ async function runExtractor(
   { session, sessionId, memory, userMemory, spend, reopened, instructions }: Extraction,
   { written, waiting }: Pick<SortedTurns, 'written'> & Pick<Asked, 'waiting'>,
   deps: ExtractedDeps,
-): Promise<{ ending: AgentEnding; recorded: RecordedEntry[]; prompt: string }> {
+): Promise<Pick<Asked, 'ending' | 'refused' | 'prompt'> & { recorded: RecordedEntry[] }> {
   const system = await renderPrompt('extract', {});
   // Messages without words (a cleared screen, an empty result) are covered without being asked about.
-  if (excerpt.text === '') return { ending: 'done', recorded: [], prompt: system.fingerprint };
+  if (excerpt.text === '') return { ending: 'done', recorded: [], refused: [], prompt: system.fingerprint };
   const { db, clock } = deps.memories;
   const isReopened = (row: EntryRow) => row.session === sessionId && reopened.has(row.turn ?? '');
   const sources = [...excerpt.sources.values()];
@@ -161,7 +163,8 @@ async function runExtractor(
       { remedy: 'A stronger model helps.' },
     );
   }
-  return { ending, recorded: record.recorded(), prompt: (continues ? input : system).fingerprint };
+  const refused = await Promise.all(record.refused().map(async (why) => (await redact(why)).text));
+  return { ending, recorded: record.recorded(), refused, prompt: (continues ? input : system).fingerprint };
 }
 
 /** What the agent wrote down itself in this session, the newest of it where it is much. */

@@ -76,6 +76,8 @@ export interface CoveredTurns {
 /** What an extraction did of a session, as far as it came. */
 interface Done {
   entries: ReportedEntry[];
+  /** Why others that the model proposed were refused by code, and not mended. */
+  refused: string[];
   /** What is known of the session's turns as they were read; consecutive ones of one kind in one row. */
   coverage: CoveredTurns[];
   /** Turns that may still go on: they wait until the session ends or is quiet. */
@@ -110,6 +112,7 @@ export type OpenReport = Omit<ExtractReport, 'outcome' | 'error' | 'spend'>;
 
 export const nothingDone = (): Done => ({
   entries: [],
+  refused: [],
   coverage: [],
   openTurns: 0,
   unreadableLines: 0,

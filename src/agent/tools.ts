@@ -36,14 +36,16 @@ export interface RecordOptions extends CheckOptions {
 export type RecordedEntry = FoundEntry & { again?: string };
 
 /**
- * The tool that records entries, each fact once; `recorded()` answers those kept so far, in order. `isMisused()`: it
- * was called, and not one entry of any call had the shape of one.
+ * The tool that records entries, each fact once; `recorded()` answers those kept so far, in order; `refused()` why others were not,
+ * and were not mended. `isMisused()`: it was called, and not one entry of any call had the shape of one.
  */
 export function recordEntriesTool(
   options: RecordOptions,
-): Tool & { recorded(): RecordedEntry[]; isMisused(): boolean } {
+): Tool & { recorded(): RecordedEntry[]; refused(): string[]; isMisused(): boolean } {
   const kept: RecordedEntry[] = [];
   const read = { entries: 0, misfits: 0 };
+  /** By the message that entries rest on first: what is sent again is about the same. */
+  const open = new Map<string, string[]>();
 
   /** `earlier`: what was kept by earlier calls. In one call words may carry two entries; in a later one they are sent again. */
   async function record(proposed: unknown, earlier: FoundEntry[]): Promise<string | { problem: string }> {
@@ -86,14 +88,17 @@ export function recordEntriesTool(
       const lines: string[] = [];
       const earlier = [...kept];
       const refused: number[] = [];
+      for (const each of found.entries) open.set(messageOf(each), []);
       for (const [at, proposed] of found.entries.entries()) {
         const outcome = await record(proposed, earlier).catch((error: unknown) => {
           // What one entry does to the checks is no reason to lose the others; a disk that fails is.
           if (isAppError(error)) throw error;
           return { problem: `It could not be checked: ${describeError(error)}. Leave it out.` };
         });
-        if (typeof outcome !== 'string') refused.push(at);
         lines.push(`${at}: ${typeof outcome === 'string' ? outcome : `not recorded. ${outcome.problem}`}`);
+        if (typeof outcome === 'string') continue;
+        refused.push(at);
+        open.get(messageOf(proposed))?.push(outcome.problem);
       }
       if (refused.length > 0) lines.push(`Send only ${refused.join(', ')} again, mended; or let go and stop.`);
       if (found.isFull) lines.push('This call was full. Send what is left in another one, or stop.');
@@ -104,6 +109,7 @@ export function recordEntriesTool(
       };
     },
     recorded: () => [...kept],
+    refused: () => [...open.values()].flat(),
     isMisused: () => read.misfits > 0 && read.entries === 0,
   };
 }
@@ -278,6 +284,11 @@ function readEntry(proposed: unknown): ProposedEntry | { problem: string } {
   if (result.success) return result.data;
   const issues = result.error.issues.slice(0, 3).map((issue) => `${pathOf(issue.path)}: ${shorten(issue.message)}`);
   return { problem: `${issues.join('; ')}. ${EXPECTED}` };
+}
+
+function messageOf(proposed: unknown): string {
+  const { evidence } = (withEvidenceArray(proposed) ?? {}) as Partial<ProposedEntry>;
+  return String(evidence?.[0]?.message);
 }
 
 function withEvidenceArray(proposed: unknown): unknown {

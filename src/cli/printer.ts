@@ -48,6 +48,8 @@ export async function printExtract(
   if (json) return print({ ...told, memory, entries, coverage });
   const name = report.session === '' ? report.transcript : await shortId(app.db, 'session', report.session);
   const lines = [`${name}: ${sayExtract(report)}`];
+  const { length } = report.refused;
+  if (length > 0) lines.push(`  ${sayCount(length, 'proposal')} of the model refused: nocturne why ${name}`);
   for (const { type, text, memory } of entries) {
     lines.push(`  ${type.padEnd(9)} ${text}${memory ? ` [user scope, ${memory}]` : ''}`);
   }

@@ -36,7 +36,7 @@ const why: CommandSpec<CommonOptions, [string[]]> = {
   about: 'where a line, words or a session come from, and why',
   args: [['[what...]', 'a topic, TOPIC:LINE, words, an entry, a session (its id or its file), a job, or a day']],
   options: MEMORY,
-  json: 'of a topic, a line or words [{ path, number, id, text, isPersons, program, authors, entries }]; of an entry { id, type, text, evidence, …, lines, told, proposals }; of a session, one line each, { session, transcript, unreadable, memory, ranges, entries, holds, waiting, failures, proposals, next }; of a day, and without anything of the last dream, { day, dreams }',
+  json: 'of a topic, a line or words [{ path, number, id, text, isPersons, program, authors, entries }]; of an entry { id, type, text, evidence, …, lines, told, proposals }; of a session, one line each, { session, transcript, unreadable, memory, ranges, entries, refused, holds, waiting, failures, proposals, next }; of a day, and without anything of the last dream, { day, dreams }',
   more: 'Without an argument it tells what the last dream did. It asks no model.',
   examples: ['why working-agreements.md:7', 'why pnpm lockfile', 'why 0d8c1a52', 'why yesterday'],
   async inApp(app, call) {
@@ -184,6 +184,7 @@ async function describeSession(app: App, found: SessionFate): Promise<string> {
       const mark = state === 'new' || state === 'placed' ? '' : ` (${state})`;
       return `${(index === 0 ? 'taught' : '').padEnd(12)}${type.padEnd(9)}  ${text}${mark}`;
     }),
+    ...found.refused.map((why) => `refused     ${why}`),
     ...found.waiting.map(
       ({ notBefore, why }) =>
         `waits       until ${sayTime(notBefore, config)}${why ? `: ${plainly(why, config)}` : ''}`,

@@ -2,8 +2,10 @@
 // rows and the transcript, asks no model and changes nothing.
 
 import { resolve } from 'node:path';
+import type { ExtractReport } from '../../jobs/extract/extract-report.ts';
 import { type KnownTurn, type SortedTurns, sortTurns } from '../../jobs/extract/pending-turns.ts';
 import { AppError, describeError, isAppError } from '../base/errors.ts';
+import { parseJson } from '../base/text/json.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { localTime } from '../base/time.ts';
 import { allOf } from '../db/sql.ts';
@@ -108,6 +110,8 @@ async function fateOf(app: App, known: Known) {
     entries: taught.map(({ id, type, text, ...entry }) => {
       return { id, type, text, state: entry.state === 'gone' ? (entry.reason ?? entry.state) : entry.state };
     }),
+    /** Why code refused what the model proposed of it. */
+    refused: await refusedIn(app, ranges),
     /** What its transcript holds; null where it cannot be read. */
     holds,
     /** What of it waits: until when, and why. */
@@ -127,6 +131,12 @@ export async function sayProposals({ db }: App, memory: string, entry: string): 
     if (state === 'open') return `A proposal (${kind}, ${id}) waits for your answer: nocturne review.`;
     return state === 'rejected' ? `A person rejected ${id} (${kind})${because ? `: ${because}` : '.'}` : [];
   });
+}
+
+async function refusedIn({ db }: App, ranges: SessionRange[]): Promise<string[]> {
+  const jobs = [...new Set(ranges.flatMap(({ job }) => job ?? []))];
+  const rows = await allOf<{ output: string | null }>(db, 'select output from job where id in (#)', jobs);
+  return rows.flatMap(({ output }) => (parseJson(output ?? '') as Partial<ExtractReport> | undefined)?.refused ?? []);
 }
 
 /** What its work failed with since it was done last, last first; what was given up was not done by whatever succeeded since. */
@@ -230,7 +240,7 @@ const WHY: Record<string, string> = {
   open: 'they may still go on',
   own: "they are nocturne's own agent at work, or an edited prompt was sent in their place",
   recorded: 'they were read before',
-  nothing: 'they were read before, and nothing in them was worth keeping',
+  nothing: 'they were read before, and nothing in them was kept',
   'main-agent': 'the main agent itself wrote them down in a memory',
   private: 'something in them is marked as private',
   'gave-up': 'reading them failed, and was given up',

@@ -30,8 +30,10 @@ describe('recording an entry', () => {
     expect(reply.text).toMatch(
       /^0: recorded\n1: not recorded\. type: .*\n2: not recorded\. evidence\[0\]\.quote: .*human-0001.*\nSend only 1, 2 again/,
     );
-    expect(tool.recorded()).toHaveLength(1);
+    expect([tool.recorded().length, tool.refused().length]).toEqual([1, 2]);
     expect(await tool.call({ entries: [entry({ type: 'user' })] })).toMatchObject({ isError: false, endsRun: true });
+    // What was sent again, and passed, counts no more.
+    expect(tool.refused()).toEqual([]);
   });
 
   it('is an error to the model only where nothing of a call was taken', async () => {

@@ -112,3 +112,20 @@ test('the beginning of an id that two sessions have is refused with both, as lon
   expect(unclear.stderr).toMatch(/Say which: 11111111-22, 11111111-23\n/);
   expect((await why('11111111-23')).stdout).toMatch(/^session {5}“.*” \(11111111-23\)$/m);
 });
+
+test('of a session of which code refused all that was proposed, learn says how many, and why tells of each what was wrong', async () => {
+  const record = (request: MessagesRequest) =>
+    ['Always use yarn here.', 'Never use tabs here.'].map((quote) => {
+      const [message] = messagesBy(request, 'human');
+      return { type: 'feedback', strength: 'stated', text: quote, evidence: [{ message, quote }] };
+    });
+  const { nocturne, json } = await testApp({ server: await testModel(obey({ record })) });
+  const session = aSession(['Which package manager do we use?']);
+  const learned = await nocturne('learn', session.path);
+  expect(learned.stdout).toBe(
+    '11111111: nothing worth keeping\n  2 proposals of the model refused: nocturne why 11111111\n',
+  );
+  const told = (await nocturne('why', '11111111')).stdout;
+  expect(told.match(/^refused {5}evidence\[0\]\.quote: these words do not stand in /gm)).toHaveLength(2);
+  expect(await json('why', session.id)).toMatchObject({ refused: [expect.any(String), expect.any(String)] });
+});

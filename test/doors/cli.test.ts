@@ -49,7 +49,13 @@ test('learn --json prints one JSON object per session on stdout, and nothing els
         { from: session.turn(1), to: session.turn(1), became: 'recorded' },
         { from: session.turn(2), to: session.turn(2), became: 'nothing' },
       ],
-      ...{ job: expect.stringMatching(/^job_[0-9a-f]{12,}$/), openTurns: 0, pendingTurns: 0, coveredTurns: 2 },
+      ...{
+        job: expect.stringMatching(/^job_[0-9a-f]{12,}$/),
+        openTurns: 0,
+        refused: [],
+        pendingTurns: 0,
+        coveredTurns: 2,
+      },
       ...{ unreadableLines: 0, spend: expect.objectContaining({ inputTokens: 100, outputTokens: 10 }) },
     })),
   );

@@ -62,7 +62,7 @@ test('where a model learned nothing it says which, what it read, and where to lo
   expect(stdout).toContain('They had 1 turn, about ');
   expect(stdout).toContain('test-model found nothing in them to keep.');
   expect(stdout).toContain('nocturne why SESSION');
-  expect((await testing.nocturne('why', id)).stdout).toContain('nothing in them was worth keeping');
+  expect((await testing.nocturne('why', id)).stdout).toContain('nothing in them was kept');
 });
 
 test('a session that is left alone is told with the reason that applied, by learn, sweep, why and enqueue', async () => {
