@@ -22,6 +22,8 @@ import { viewMemory } from '../../src/memory/memory-views.ts';
 import { describePlace, Guidance, originOf } from '../../src/memory/projects.ts';
 import { recalledTexts } from '../../src/memory/recall/recall.ts';
 import { entryId } from '../../src/memory/text/daily-log.ts';
+import { withoutTagLines } from '../../src/rules/as-read.ts';
+import { overtakenIn } from '../../src/rules/overtaken.ts';
 import { findSource, type SourceMessage } from '../../src/transcript/excerpt/excerpt.ts';
 import type { Session } from '../../src/transcript/session.ts';
 import { knownMemory } from './known-memory.ts';
@@ -134,7 +136,7 @@ async function runExtractor(
     zone: deps.zone,
     instructions: asData(instructions),
     index: shown.index,
-    topics: shown.topics,
+    topics: shown.topics + (await sayOvertaken(shown.topics, excerpt.tried)),
     lookUp: canLookUp ? 'memory' : '',
     known: asData([...own, ...waiting].map(({ text }) => text).join('\n') + (await formatWritten(written))),
   };
@@ -165,6 +167,15 @@ async function runExtractor(
   }
   const refused = await Promise.all(record.refused().map(async (why) => (await redact(why)).text));
   return { ending, recorded: record.recorded(), refused, prompt: (continues ? input : system).fingerprint };
+}
+
+/** Which of the numbered lines that are shown calls of the session may have overtaken. */
+async function sayOvertaken(topics: string, tried: Offered['excerpt']['tried']): Promise<string> {
+  const lines = [...topics.matchAll(/^(\d+) (.*)$/gm)].map(([, number, text = '']) => [Number(number), text] as const);
+  const found = [...overtakenIn(new Map(lines), tried)].map(([number, by]) => `${number}: ${by}\n`);
+  return found.length === 0
+    ? ''
+    : `\n\nPerhaps overtaken by calls of this session:\n${asData(withoutTagLines((await redact(found.join(''))).text))}`;
 }
 
 /** What the agent wrote down itself in this session, the newest of it where it is much. */

@@ -11,7 +11,7 @@ import { isOfOnePlace } from '../memory/persons.ts';
 import { asContent, frameOf } from '../memory/recall/recall-words.ts';
 import { type FoundLine, foundLines } from '../memory/rests.ts';
 import { foundOn, parseTopic, withoutMark } from '../memory/text/topic.ts';
-import { harmsIn, operandsIn } from '../rules/commands.ts';
+import { commandsIn, harmsIn } from '../rules/commands.ts';
 import { actOf } from '../rules/lessons.ts';
 import { literals } from '../rules/literals.ts';
 import { foldSpace } from '../rules/quotes.ts';
@@ -99,7 +99,7 @@ function isMetAgain(evidence: readonly Evidence[], output: string): boolean {
     .split(/\s*[:'"`“”‘’()]\s*/);
   const lacking = pieces.filter((piece) => !output.includes(piece));
   if (lacking.length === pieces.length) return false;
-  const given = new Set(operandsIn(failed).flatMap(wordsOf));
+  const given = new Set(commandsIn(failed).flatMap(({ words }) => words.slice(1).flatMap(wordsOf)));
   return (
     lacking.every((piece) => wordsOf(piece).every((word) => given.has(word))) &&
     pieces.some((piece) => piece.length >= LEAST_OF_ERROR && !lacking.includes(piece))

@@ -8,7 +8,7 @@ const REDIRECTION = /\d*[<>]&\d?|&?\d*>{1,2}\s*(?:\/dev\/null|&\d)/g;
 const TOKEN = /(&&|\|\||[;&|\n()`])|((?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|[^\s;&|"'()`\\])+)|[^\S\n]+|./gsy;
 
 /** The commands of a line, each as its words without quotes; `joint`: what stands behind it. */
-function commandsIn(line: string): { words: string[]; joint: string }[] {
+export function commandsIn(line: string): { words: string[]; joint: string }[] {
   const text = line
     .slice(0, MOST_CHARS)
     .replace(/\\\r?\n/g, ' ')
@@ -85,11 +85,6 @@ export function filesIn(command: string): string[] {
       ),
     ),
   ];
-}
-
-/** What the commands of a line are given, without what each calls; of what is no command all but its name. */
-export function operandsIn(command: string): string[] {
-  return commandsIn(command).flatMap(({ words }) => words.slice(1));
 }
 
 /** The programs of which an exit code may say nothing: all, but for those before the first pipe that only `&&` leads to. */

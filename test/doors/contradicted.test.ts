@@ -33,3 +33,25 @@ test('of 400 topics the line that a call of the session names is shown to the mo
   expect(await testing.nocturne('learn', session.path)).toMatchObject({ code: 0 });
   expect(inputs[0]).toContain(line);
 });
+
+test('the model that learns is told which line a call may have overtaken', async () => {
+  const inputs: string[] = [];
+  const model = await testModel((asked) => {
+    inputs.push(JSON.stringify(asked.messages[0]));
+    return answer(asked, () => []);
+  });
+  const testing = await testApp({ server: model });
+  writeFileSync(
+    join(testing.dir, 'layout.md'),
+    '# Layout\n\n- Go is at 1.25.\n- The skills live in `plugins/skills/`.\n',
+  );
+  const session = sessionFile(tempDir());
+  session.add('Please make the repository flat.', [
+    { calls: 'Bash', input: { command: 'git mv plugins/skills skills' }, result: '(no output)' },
+    { says: 'Done.' },
+  ]);
+  expect(await testing.nocturne('learn', session.path)).toMatchObject({ code: 0 });
+  expect(inputs[0]).toContain(
+    'Perhaps overtaken by calls of this session:\\n| 2: git mv plugins/skills skills\\n</topics>',
+  );
+});

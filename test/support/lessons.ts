@@ -39,13 +39,17 @@ export interface Proposed extends Partial<Omit<ProposedEntry, 'evidence'>> {
   evidence: [message: string, quote: string][];
 }
 
+const excerptOf = (steps: Step[]) => buildOne([turn(steps.flatMap(messagesOf))], 12_000);
+
+export const triedIn = async (steps: Step[]) => (await excerptOf(steps)).tried;
+
 /** The entry as it is kept, or the sentence that refuses it. */
 export async function proposed(
   steps: Step[],
   { evidence, ...entry }: Proposed,
   { told = [] }: { told?: string[] } = {},
 ): Promise<FoundEntry | string> {
-  const excerpt = await buildOne([turn(steps.flatMap(messagesOf))], 12_000);
+  const excerpt = await excerptOf(steps);
   const named = evidence.map(([name, quote]) => ({ message: idOf(name[0] ?? '', Number(name.slice(1))), quote }));
   const checked = await checkEntry(
     { type: 'project', strength: 'implied', ...entry, evidence: named },

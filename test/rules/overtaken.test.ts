@@ -1,0 +1,45 @@
+// Which lines of memory a session's calls may have overtaken.
+
+import { expect, test } from 'vitest';
+import { overtakenIn } from '../../src/rules/overtaken.ts';
+import { type Step, triedIn } from '../support/lessons.ts';
+
+const ASKED: Step = { human: 'Tidy the repository up.' };
+const edit = (old_string: string, new_string: string): Step => ({
+  ...{ tool: 'Edit', input: { file_path: 'README.md', old_string, new_string }, prints: 'ok' },
+});
+const run = (command: string, prints = 'ok', failed = false): Step => ({ run: command, prints, failed });
+const SKILLS = 'The skills live in `plugins/entire/skills/`, one directory each.';
+
+test.each<[string, Step, string]>([
+  ['a move', run('git mv plugins/entire/skills skills'), SKILLS],
+  ['a move of what holds it', run('cd /repo && mv plugins old && ls'), SKILLS],
+  ['what removes it', run('rm -r ./plugins/entire/skills/explain'), 'See `skills/explain` for the form.'],
+  ['an edit', edit('go 1.25.2\n', 'go 1.26.2\n'), 'Go is pinned to 1.25.2.'],
+  [
+    'a patch',
+    { tool: 'apply_patch', input: { patch: '*** Begin Patch\n-use "a/v1"\n+use "a/v2"' }, prints: 'ok' },
+    'It uses `a/v1`.',
+  ],
+  [
+    'a substitution',
+    run("grep -rl pkg/gitsync . | xargs sed -i 's|pkg/gitsync|gitsync|g'"),
+    'The package is `pkg/gitsync`.',
+  ],
+  ['a merge', run('gh pr merge 24 --squash', 'Merged'), 'PR #24 is open and waits for review.'],
+  ['what the host says', run('gh pr view 24 --json state', '{"state":"MERGED"}'), 'PR #24 is a draft.'],
+  ['a branch that goes', run('git branch -d fix/tabs', 'Deleted'), 'Branch fix/tabs is not merged yet.'],
+])('a line is named with the call that may have overtaken it: %s', async (_, step, line) => {
+  const found = overtakenIn(new Map([[7, line]]), await triedIn([ASKED, step]));
+  expect([...found.keys()]).toEqual([7]);
+});
+
+test.each<[string, Step, string]>([
+  ['a call that failed', run('git mv plugins/entire/skills skills', 'fatal: no', true), SKILLS],
+  ['where something moves to', run('mv skills plugins/entire/skills'), SKILLS],
+  ['what only looks', run('cat plugins/entire/skills/x.md; gh pr view 25', '{"state":"MERGED"}'), 'PR #24 is a draft.'],
+  ['an edit that keeps it', edit('uses 1.25.2', 'uses Go 1.25.2'), 'Go is pinned to 1.25.2.'],
+  ['another number', run('gh pr merge 240', 'Merged'), 'PR #24 is a draft.'],
+])('a line is left alone by %s', async (_, step, line) => {
+  expect(overtakenIn(new Map([[7, line]]), await triedIn([ASKED, step])).size).toBe(0);
+});
