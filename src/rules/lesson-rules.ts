@@ -5,19 +5,22 @@
 import { asRead } from './as-read.ts';
 import { type Candidate, nameOf, type Quoted } from './candidate.ts';
 import { answersTo, stands } from './carried.ts';
-import { HARM_SAID, harmsIn, harmsOf, programsIn, withoutRemoving } from './commands.ts';
+import { commandsIn, HARM_SAID, harmsIn, harmsOf, programsIn, withoutRemoving } from './commands.ts';
 import { CLAUSE, claimsSpeaker, orderIn } from './languages.ts';
 import {
   type Act,
   AGENT_TOOL,
   type Found,
+  isLeaving,
   isSameTried,
   isStarted,
+  leaves,
   MOST_QUOTED,
   missingFor,
   type Proof,
   shellOf,
   type TriedCall,
+  verbIn,
 } from './lessons.ts';
 import { containsLiteral, literals, missingIn, valuesIn } from './literals.ts';
 import { findQuote } from './quotes.ts';
@@ -70,14 +73,10 @@ export function provenLesson(candidate: Candidate, found: Found): string | Prove
   if (found === 'place' && reportIn(lesson)) return [];
   // Nor is a path on this machine that a page names.
   const reported = lesson.calls.flatMap((call) => (isOutside(call) ? call.quoted.quote : []));
-  const printed = quoted.flatMap(({ by, quote }) => (by === 'tool' && !reported.includes(quote) ? quote : []));
   const elsewhere = literals(candidate.text).filter((value) => reported.some((quote) => stands(value, quote)));
   const trees = (options.names ?? []).filter((name) => /^(?:\/|[A-Z]:)/.test(name));
   const without = (text: string) => [...elsewhere, ...trees].reduce((left, value) => left.replaceAll(value, '.'), text);
-  const isHere =
-    MISSING_HERE.test(without([candidate.text, ...printed].join('\n'))) || OWN_PATH.test(without(candidate.text));
-  if (isHere && !/^On this machine\b/i.test(candidate.text))
-    return 'text: holds on this machine alone. Begin it with "On this machine:", or leave it out.';
+  if (OWN_PATH.test(without(candidate.text)) && !IS_HERE.test(candidate.text)) return ONLY_HERE;
   return PROOFS[found](lesson);
 }
 
@@ -89,9 +88,8 @@ const saysAgain = (text: string, line: string) =>
 
 const TOLD_SHARE = 0.6;
 
-/** What is so on one machine: a program that is missing, a port that is taken; a place outside of the tree that a text names. */
-const MISSING_HERE =
-  /\b(?:command not found|is not recognized as|not installed|no such program|localhost:\d|127\.0\.0\.1:\d|EADDRINUSE|address already in use)\b/;
+const IS_HERE = /^On this machine\b/i;
+const ONLY_HERE = 'text: holds on this machine alone. Begin it with "On this machine:", or leave it out.';
 /** What programs keep in a home, `~/.config`, is there in everybody's. */
 const OWN_PATH =
   /(?<![\w./:~-])(?:\/(?:usr|opt|home|Users|Applications|var|etc|Library|mnt|srv)\/|~\/(?!\.\w)|[A-Z]:\\)/;
@@ -144,6 +142,9 @@ function wayProven({ candidate, calls, tried }: Lesson): string | Proven[] {
   if (!pair)
     return 'found: the same call worked later, so that it is no other way. What was changed between may be a reason.';
   const { error, good } = pair;
+  const missing = missingFor(error.tried, good.tried, { error: error.quoted.quote, apart: good.at - error.at });
+  const isProgram = missing !== undefined && commandsIn(error.tried.act.does).some(({ words }) => words[0] === missing);
+  if (isProgram && !IS_HERE.test(text)) return ONLY_HERE;
   if (!/\p{L}{3}/u.test(error.quoted.quote.replace(/^(?:error: )?Exit code \d+/i, '')))
     return "evidence: quote the error's own words, not its number.";
   const moment = OF_THE_MOMENT.exec(error.quoted.quote)?.[0];
@@ -343,23 +344,9 @@ function isReadIn(text: string, quote: string, whole: string): boolean {
 const MOST_READ = 20_000;
 const STEM_CHARS = 4;
 
-/** What leaves something behind that the next session meets, here or elsewhere. */
-const LEAVES =
-  /^(?:git (?:commit|push|merge|rebase|tag|switch|checkout|branch|cherry-pick|stash|worktree|status)|(?:gh|glab) \w+ (?!view|list|diff|status)\w+)$|\b(?:install|deploy|publish|release|apply|migrate|upload)\b/;
-const LEAVING_TOOL =
-  /(?:^|[_-])(?:create|update|add|post|send|comment|deploy|publish|artifact|propose|merge|close|assign|file|save|submit)/i;
-/** An agent's list of what it is about ends with the session. */
-const OWN_LIST = /^(?:todo|task|update_?(?:plan|todo)|write_?todo)/i;
-const isLeaving = (tool: string) =>
-  LEAVING_TOOL.test(tool.replace(/(?<=[a-z])(?=[A-Z])/g, '_')) && !OWN_LIST.test(tool);
 const CLAIMS = /\b(?:pass(?:es|ed|ing)?|verified|tested|all done|fixed|deployed|released|merged)\b/i;
 /** What only hands over shows nothing of what it says. */
 const HANDS_OVER = /^(?:git|(?:gh|glab) \w+ (?:create|comment|edit))\b/;
-
-function leaves({ does, programs, isCommand }: Act): boolean {
-  if (!isCommand) return programs.some(isLeaving);
-  return programs.some((program) => LEAVES.test(program)) || (programs.length > 0 && harmsIn(does).includes('sends'));
-}
 
 /** What lists what was left here, and what was left elsewhere. */
 const LISTS_HERE = /^git (?:branch|tag|log|show|worktree|for-each-ref)$/;
@@ -391,6 +378,16 @@ function outcomeProven({ candidate, calls, tried }: Lesson): string | Proven[] {
   };
   if (!isMade && !tried.some(isNamed))
     return 'evidence: an outcome needs the call that made the branch, commit, pull request, comment, release, deployment or installation and that its tool marks as good; or any call that tried it, with the words by which the human says what they saw. Quote it, or leave it out.';
+  // What a call was to do that sends something out, and that nothing shows it did.
+  const isUndone = (each: TriedCall, at: number) =>
+    each.act.ended !== 'worked' &&
+    harmsIn(each.act.does).includes('sends') &&
+    verbIn(candidate.text, each.act) !== undefined &&
+    !isNamed(each, at) &&
+    !tried.slice(at + 1).some(({ act }) => act.ended === 'worked' && isSameTried(act, each.act));
+  const undone = isSeen || isNegated(candidate.text) ? undefined : tried.find(isUndone);
+  if (undone)
+    return `text: says "${verbIn(candidate.text, undone.act)}", and nothing shows that ${JSON.stringify(undone.act.does.slice(0, 80).toWellFormed())} did. Leave it out, or say what is open.`;
   const claim = CLAIMS.exec(candidate.text)?.[0];
   const isShown = ({ tried: { act } }: QuotedCall) =>
     act.programs.some((program) => !(act.isCommand ? HANDS_OVER.test(program) : isLeaving(program)));

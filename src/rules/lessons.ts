@@ -133,7 +133,7 @@ const SUMMARIES: [program: RegExp, failed: RegExp, worked: RegExp][] = [
   [/^mocha/, /^\s*\d+ failing/m, /^\s*\d+ passing/m],
   [/^eslint/, /^✖ \d+ problems?/m, /^✔ /m],
   [/^biome/, /^Found \d+ errors?/m, /^Checked \d+ files?[^\n]*No fixes/m],
-  [/^git/, /^(?:fatal|error): /m, /^(?:\[\S+ [0-9a-f]{7,}\]|To \S+)/m],
+  [/^git/, /^(?:fatal|error): /m, /^(?:\[\S+ [0-9a-f]{7,}\]|To \S+| [ +*] .+ -> \S+$)/m],
 ];
 
 /** A summary stands in the end of what a program prints. */
@@ -239,3 +239,24 @@ export function madeGood<Tried extends { act: Act }>(tried: readonly Tried[]): {
   const isOtherWay = ({ failed, worked }: (typeof pairs)[number]) => failed.act.does !== worked.act.does;
   return [...pairs.filter(isOtherWay), ...pairs.filter((pair) => !isOtherWay(pair))];
 }
+
+/** What leaves something behind that the next session meets, here or elsewhere. */
+const LEAVES =
+  /^(?:git (?:commit|push|merge|rebase|tag|switch|checkout|branch|cherry-pick|stash|worktree|status)|(?:gh|glab) \w+ (?!view|list|diff|status)\w+)$|\b(?:install|deploy|publish|release|apply|migrate|upload)\b/;
+const LEAVING_TOOL =
+  /(?:^|[_-])(?:create|update|add|post|send|comment|deploy|publish|artifact|propose|merge|close|assign|file|save|submit)/i;
+/** An agent's list of what it is about ends with the session. */
+const OWN_LIST = /^(?:todo|task|update_?(?:plan|todo)|write_?todo)/i;
+export const isLeaving = (tool: string) =>
+  LEAVING_TOOL.test(tool.replace(/(?<=[a-z])(?=[A-Z])/g, '_')) && !OWN_LIST.test(tool);
+
+export function leaves({ does, programs, isCommand }: Act): boolean {
+  if (!isCommand) return programs.some(isLeaving);
+  return programs.some((program) => LEAVES.test(program)) || (programs.length > 0 && harmsIn(does).includes('sends'));
+}
+
+/** What a text says in the words of a program's own verb: `pushed` for `git push`. */
+export const verbIn = (text: string, { programs }: Act) =>
+  programs
+    .flatMap((program) => program.split(' ').slice(1))
+    .find((verb) => new RegExp(`(?<![\\p{L}-])${verb}`, 'iu').test(text));

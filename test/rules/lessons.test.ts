@@ -747,6 +747,41 @@ test('an outcome whose end a pipe hides is one where a later list shows what it 
   });
 });
 
+test('what a text says was sent out is kept where a call of it ended well, as its mark, its last line or a later list tells', async () => {
+  const made: Step = { run: 'git checkout -b fix/tabs', prints: "Switched to a new branch 'fix/tabs'" };
+  const push = (prints: string): Step => ({ run: 'git push origin fix/tabs 2>&1 | tail -1', prints });
+  const kept = (...steps: Step[]) =>
+    proposed([{ human: 'Mend the tabs' }, made, ...steps, { says: 'Branch fix/tabs is pushed.' }], {
+      ...{ found: 'outcome', text: 'Branch `fix/tabs` is pushed.' },
+      evidence: [[`m${steps.length + 2}`, 'Branch fix/tabs is pushed']],
+    });
+  const hidden = push('hint: see the note about fast-forwards');
+  expect(await kept(hidden)).toContain('nothing shows that "git push origin fix/tabs 2>&1 | tail -1" did');
+  expect(await kept(hidden, { run: 'git branch', prints: '  fix/tabs' })).toContain('says "push"');
+  expect(await kept(push('   1a2b3c4..5d6e7f8  fix/tabs -> fix/tabs'))).toMatchObject({ found: 'outcome' });
+  expect(await kept(hidden, { run: 'git push origin fix/tabs', prints: 'ok' })).toMatchObject({ found: 'outcome' });
+  const there: Step = { run: 'git ls-remote origin', prints: '1a2b3c4 refs/heads/fix/tabs' };
+  expect(await kept(hidden, there)).toMatchObject({ found: 'outcome' });
+});
+
+test('where a program is missing the line is of this machine', async () => {
+  const steps: Step[] = [
+    ASKED,
+    { run: 'rg TODO src', prints: 'bash: rg: command not found', failed: true },
+    { run: 'ack TODO src', prints: 'src/a.ts: TODO' },
+  ];
+  const kept = (text: string) =>
+    proposed(steps, {
+      ...{ found: 'way', text },
+      evidence: [
+        ['r1', 'rg: command not found'],
+        ['m2', 'ack TODO src'],
+      ],
+    });
+  expect(await kept('`ack TODO src`, as rg: command not found.')).toContain('holds on this machine alone');
+  expect(await kept('On this machine: `ack TODO src`, as rg: command not found.')).toMatchObject({ found: 'way' });
+});
+
 test('a list whose last command only looks has failed where its result begins with that', async () => {
   const list = 'FILES="a.json b.json"\nperl -i -pe s/1/2/ $FILES\necho done\ngrep 2 $FILES';
   const prints = "Exit code 2\nCan't open a.json b.json: No such file or directory";
