@@ -12,7 +12,7 @@ import { redact } from '../src/base/secrets/redact-text.ts';
 import { parseJson } from '../src/base/text/json.ts';
 import { newId, type Sql } from '../src/db/sql.ts';
 import { commit, type FileChange, lookInto } from '../src/memory/commit.ts';
-import { entriesWhere } from '../src/memory/entries.ts';
+import { type EntryRow, entriesWhere } from '../src/memory/entries.ts';
 import { type Content, headsOf } from '../src/memory/file-rows.ts';
 import { enterJob, isAtWork } from '../src/memory/job-rows.ts';
 import { type KnownHistory, knownHistory, takeInLogs } from '../src/memory/log-history.ts';
@@ -20,7 +20,7 @@ import type { Memories, MemoryRow } from '../src/memory/memories.ts';
 import { INDEX, withBuiltIndex } from '../src/memory/memory-index.ts';
 import { isMemoryPath } from '../src/memory/memory-paths.ts';
 import { keepApart } from '../src/memory/same-project.ts';
-import { joinLogs, logDay, removeEntries } from '../src/memory/text/daily-log.ts';
+import { joinLogs, logDay, parseLog, removeEntries } from '../src/memory/text/daily-log.ts';
 import { editLines, isTopicFile, isTopicPath, parseTopic, saidId, withoutMark } from '../src/memory/text/topic.ts';
 import type { Change } from '../src/memory/undo-rows.ts';
 import { forgottenMarks, keepMarks } from './after-restore.ts';
@@ -202,20 +202,27 @@ interface AdoptDeps {
   own: MemoryRow | null;
 }
 
-/** What both would bring: of each topic of the checkout's own how many lines the memory lacks. */
+/** What both would bring: of each topic and log of the checkout's own the lines and the entries that the memory lacks. */
 export async function previewAdoption(deps: AdoptDeps) {
-  const { memories, memory } = deps;
+  const { memories, memory, own } = deps;
   const theirs = await ownFiles(deps);
   await lookInto(memories, { memory: memory.id, paths: 'all' });
   const heads = await headsOf(memories.db, memory.id);
   const texts = new Map(heads.map(({ path, content }) => [path, content?.toString() ?? '']));
-  const topics = [...theirs.texts].filter(([path]) => isTopicPath(path));
+  // What a topic says already is not told of a log.
+  const select = "select memory, id, state from entry where memory = ? or (memory = ? and state <> 'new')";
+  const known = await memories.db.all<EntryRow>(select, memory.id, own?.id ?? '');
+  const ids = new Set(known.map(({ id }) => id));
+  const comes = [...theirs.texts].flatMap(([path, text]) => {
+    if (isTopicPath(path)) return { path, lines: missingIn(path, { ours: texts.get(path) ?? '', theirs: text }) };
+    const day = logDay(path);
+    const lines = day === null ? [] : parseLog(text, day).flatMap((item) => (ids.has(item.id) ? [] : item.text));
+    return lines.length === 0 ? [] : { path, lines };
+  });
   return {
     topics: [...texts.keys()].filter((path) => path !== null && isTopicPath(path)).length,
-    comes: topics.map(([path, text]) => ({
-      path,
-      lines: missingIn(path, { ours: texts.get(path) ?? '', theirs: text }),
-    })),
+    unsorted: known.filter((entry) => entry.memory === memory.id && entry.state === 'new').length,
+    comes,
   };
 }
 

@@ -110,9 +110,10 @@ function asked(memory: MemoryRow, found: SameProject[]): SameProject {
 async function isMeant(
   { config }: App,
   chosen: SameProject,
-  { topics, comes }: Awaited<ReturnType<typeof previewAdoption>>,
+  { topics, unsorted, comes }: Awaited<ReturnType<typeof previewAdoption>>,
 ): Promise<boolean> {
   const doubt = chosen.why === '' ? `nothing shows that this is ${chosen.memory.name}` : saySame([chosen], config);
+  const waits = unsorted > 0 ? ` and ${sayCount(unsorted, 'entry')} not sorted yet` : '';
   const news = comes.map(({ path, lines }) => [
     `  ${path}: ${lines.length === 0 ? 'nothing that it lacks' : ''}`.trimEnd(),
     ...lines.map((line) => `    - ${line}`),
@@ -120,7 +121,7 @@ async function isMeant(
   note(
     [
       `${doubt.replace(/^./, (letter) => letter.toUpperCase())}.`,
-      `It has ${sayCount(topics, 'topic')} in ${fromHome(placeOf(chosen.memory), config)}.`,
+      `It has ${sayCount(topics, 'topic')}${waits} in ${fromHome(placeOf(chosen.memory), config)}.`,
       ...(news.length === 0
         ? ['This checkout has nothing of its own.']
         : ['From this checkout would come:', ...news.flat()]),
