@@ -157,6 +157,10 @@ test('adopting shows what would come, and then both checkouts have one memory, u
   const shown = await run(clone, 'adopt');
   expect(shown).toMatchObject({ code: 2, stdout: '' });
   expect(shown.stderr).toMatch(/^This looks like orchard, .*same remote and first commit.*--yes does it\.\n$/s);
+  // Before a night all is in the log.
+  expect(shown.stderr).toMatch(
+    /It has 0 topics and 1 entry not sorted yet in .* {2}logs\/\S+:\n {4}- The kitchen closes/s,
+  );
   expect(await done(clone, 'list')).toBe(before);
   const adopted = await done(clone, 'adopt', '--yes');
   expect(adopted).toMatch(/^Sessions here use the memory of orchard from now on/);
