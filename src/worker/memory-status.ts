@@ -15,7 +15,7 @@ import { restoredIn, spentOn } from '../queue/spend.ts';
 import type { WorkRow } from '../queue/waiting-work.ts';
 import { allWorkers } from '../queue/workers.ts';
 import type { App } from './compose.ts';
-import { lastNight, nextNightly, skippedNights } from './nightly.ts';
+import { nextDream, skippedNights } from './nightly.ts';
 import { inOrder, lookedAt, type Need, type Overview, offersHere, readOverview, sayUntold } from './overview.ts';
 import { placeOf } from './whose-memory.ts';
 
@@ -76,7 +76,7 @@ export async function readStatus(app: App) {
     spendMonth: { tokens: month?.tokens ?? 0, usd: (month?.usd ?? 0) / 1e6 },
     /** When in it the database was restored: not all that was spent before is known. */
     restoredAt: await restoredIn(db, day.slice(0, 7), config.zone),
-    nextDreamAt: nextNightly(config, new Date(await lastNight(db, now))).toISOString(),
+    nextDreamAt: (await nextDream(app, here)).toISOString(),
     workers: (await allWorkers(db)).map(({ process, machine, seen_at: seenAt }) => ({ process, machine, seenAt })),
     /** What all machines share; null: all is on this one. */
     database: db.engine === 'postgres' ? { server: db.name, stores: memories.length } : null,

@@ -48,9 +48,7 @@ export async function nightIfDue(
   await backUpIfDue(app).catch(told);
   await dropOld(db, { ...config, now }).catch(told);
   const enabled: string[] = [];
-  for (const memory of await nightlyMemories(db)) {
-    if ((await app.standingOf(memory)).enabled) enabled.push(memory.id);
-  }
+  for (const memory of await nightlyMemories(db)) if ((await app.standingOf(memory)).enabled) enabled.push(memory.id);
   return beginNight(db, { last, memories: enabled, now });
 }
 
@@ -72,16 +70,12 @@ export async function backUpHourly(app: App): Promise<void> {
  * index up to what people wrote.
  */
 export async function shutGate(app: App, memory: MemoryRow): Promise<string | null> {
-  const { config, clock, db } = app;
+  const { config, clock } = app;
   // Two clones would both distil what stands in a log there, and what is shared was distilled already.
-  if (isCheckedIn(memory.dir) && app.memoryDirOf() !== memory.dir) {
+  if (isCheckedIn(memory.dir) && app.memoryDirOf() !== memory.dir)
     return "a team's memory: only its index is kept up to date";
-  }
-  const at = await dreamedLastAt(db, memory.id, clock.now());
-  if (at !== null && clock.now().getTime() - Date.parse(at) < config.dreamMinHours * HOUR_MS) {
-    return `too soon: dreamed less than ${config.dreamMinHours} hours before`;
-  }
-  return null;
+  const isTooSoon = clock.now().getTime() < (await opensAt(app, memory));
+  return isTooSoon ? `too soon: dreamed less than ${config.dreamMinHours} hours before` : null;
 }
 
 /** When the last night began; a database that had none begins with now, and so does one whose clock was ahead. */
@@ -130,11 +124,19 @@ export async function skippedNights(sql: Sql, memory: string) {
   return [...reasons].map(([reason, of]) => ({ kind: 'dream', reason, times: of.length, at: of[0]?.at ?? '' }));
 }
 
-/** When a memory was dreamed over last. */
-async function dreamedLastAt(sql: Sql, memory: string, now: Date): Promise<string | null> {
-  const last = await sql.get<{ at: string | null }>(
+/** When the next night comes that dreams over a memory; in the past where it is due. */
+export async function nextDream(app: App, memory: MemoryRow | null): Promise<Date> {
+  const now = app.clock.now();
+  const next = nextNightly(app.config, new Date(await lastNight(app.db, now)));
+  const from = memory ? await opensAt(app, memory) : 0;
+  return Math.max(next.getTime(), now.getTime()) < from ? nextNightly(app.config, new Date(from - 1)) : next;
+}
+
+/** Before then a night passes a memory by, which was dreamed over a short time ago. */
+async function opensAt({ db, clock, config }: App, memory: MemoryRow): Promise<number> {
+  const last = await db.get<{ at: string | null }>(
     `select max(ended_at) as at from job where memory = ? and kind = 'dream' and outcome in ('dreamed', 'proposed') and ended_at <= ?`,
-    ...[memory, now.toISOString()],
+    ...[memory.id, clock.now().toISOString()],
   );
-  return last?.at ?? null;
+  return last?.at ? Date.parse(last.at) + config.dreamMinHours * HOUR_MS : 0;
 }
