@@ -2,7 +2,7 @@
 // the lease: each commit asks for it.
 //
 // 1. Look at all files: what a person made of the logs is taken at their word.
-// 2. Too much missing: stop. Nothing new and nothing gone: the index alone.
+// 2. Too much missing: stop. Nothing new, nothing gone, nothing over: the index alone.
 // 3. By code: lines go that rest on what is gone alone; what the project's own files say is dropped.
 // 4. Slice by slice: the entries, and the topics near them.
 // 5. A model proposes what becomes of each entry; code checks it, and asks once more for what it refuses.
@@ -170,10 +170,19 @@ async function newsOf(night: Night): Promise<News | null> {
   const isTonight = ({ id }: NightEntry) => !rests.has(id) && !waits.has(id) && !back.some((entry) => entry.id === id);
   const [fresh, withdrawn] = [waiting.filter(isTonight), gone.filter(isTonight)];
   const before = new Map(unplaced.map(({ entry, reason, check = reason }) => [entry, `${entry}: ${check}`]));
-  const aged = await agedLines({ sql: db, memory: memory.id, files }, { ...deps, clock });
-  const isAged = aged.some(({ isMarked }) => !isMarked || !deps.needsApproval);
-  const isNew = fresh.length + withdrawn.length + back.length > 0 || isAged;
+  const over = await overIn(night, files);
+  const isNew = [fresh, withdrawn, back, over.found, over.due].some(({ length }) => length > 0);
   return isNew ? { fresh, withdrawn, back, files, before } : null;
+}
+
+/** What is to be put away, unless a person decides or did, and what is to be marked: this asks no model. */
+async function overIn({ deps }: Night, files: StandingFiles) {
+  const place = { sql: deps.memories.db, memory: deps.memory.id, files };
+  const when = { ...deps, clock: deps.memories.clock };
+  const decided = await linesDecided(place.sql, place.memory);
+  const of = { guidance: await guidanceOf(place), isDecided: (line: string) => decided.has(line) };
+  const due = deps.needsApproval ? [] : (await agedLines(place, when)).filter(({ isMarked }) => isMarked);
+  return { found: await findArchivable(place, when, of), due };
 }
 
 /** Whether the last dream came to no end. */
@@ -223,17 +232,11 @@ async function distil(news: News, night: Night): Promise<void> {
   // 4. to 6.
   const files = await dreamSlices({ ...news, fresh: unsaid.rest, withdrawn: retired.rest }, night);
   // 7.
-  const decided = await linesDecided(memories.db, memory.id);
-  const found = await findArchivable(
-    { ...place, files: await standingFiles(memories.db, memory.id, files) },
-    { ...night.deps, clock: memories.clock },
-    { guidance, isDecided: (line) => decided.has(line) },
-  );
+  const { found } = await overIn(night, await standingFiles(memories.db, memory.id, files));
   const away = night.deps.needsApproval ? proposeArchiving : landArchiving;
   if (found.length > 0) await land(night, (at) => away(found, at));
-  const now = { ...place, files: await standingFiles(memories.db, memory.id, files) };
-  const due = (await agedLines(now, { ...night.deps, clock: memories.clock })).filter(({ isMarked }) => isMarked);
-  if (due.length > 0 && !night.deps.needsApproval) await land(night, (at) => landAged(due, at));
+  const { due } = await overIn(night, await standingFiles(memories.db, memory.id, files));
+  if (due.length > 0) await land(night, (at) => landAged(due, at));
 }
 
 async function dreamSlices(news: News, night: Night): Promise<StandingFiles> {

@@ -45,9 +45,8 @@ test.each([
 ])('a night in %s comes once where the clocks change too', async (zone, dreamCron, from, nights) => {
   const config = { ...(await loadConfig({}, {})), zone, dreamCron };
   const found: string[] = [];
-  for (let last = from; found.length < nights.length; last = `${found.at(-1)}Z`) {
+  for (let last = from; found.length < nights.length; last = `${found.at(-1)}Z`)
     found.push(nextNightly(config, new Date(last)).toISOString().slice(0, 19));
-  }
   expect(found).toEqual(nights);
 });
 
@@ -106,6 +105,8 @@ test('too short a time keeps a nightly dream shut, counted and shown; a person p
   await extractSession(first, 'I prefer short answers.', UUIDS[1]);
   const before = await at('2026-11-20T20:00:00Z', first);
   expect(await runJsonHere(['dream'], before.environment)).toMatchObject({ values: [{ outcome: 'dreamed' }] });
+  const soon = await at('2026-11-21T03:15:00Z', first);
+  expect(await soon.nocturne()).toMatchObject({ stdout: expect.stringContaining('\nNext night  tomorrow 03:30\n') });
   await extractSession(first, 'Never commit to main directly.', UUIDS[2]);
   expect(await work(await at('2026-11-21T03:59:00Z', first))).toEqual(['dream skipped']);
   const now = await at('2026-11-21T05:00:00Z', first);
@@ -134,6 +135,19 @@ test('without any news the night still brings the index up to what a person wrot
   await first.store.write({ actor: 'user' }, { path: 'editor.md', text: topic });
   expect(await work(await at('2026-11-21T04:00:00Z', first))).toEqual(['dream nothing-new']);
   expect(await first.store.read('MEMORY.md')).toContain('editor.md');
+});
+
+test('without any news the night still puts away what is over, and asks no model', async () => {
+  const first = await testApp({ now: '2026-11-20T12:00:00Z' });
+  await work(first);
+  await extractSession(first, 'The release deadline is 2026-12-04.', UUIDS[0]);
+  expect(await work(await at('2026-11-21T04:00:00Z', first))).toEqual(['dream dreamed']);
+  expect(await work(await at('2026-12-05T04:00:00Z', first))).toEqual(['dream nothing-new']);
+  const late = await at('2027-03-01T04:00:00Z', first);
+  expect(await work(late)).toEqual(['dream dreamed']);
+  expect(await late.store.read('archive/project-facts.md')).toContain('2026-12-04');
+  expect(await late.json('--json')).toMatchObject({ spendToday: { calls: 0 } });
+  expect(await work(await at('2027-03-02T04:00:00Z', first))).toEqual(['dream nothing-new']);
 });
 
 test('no dream runs beside an extraction of its directory: due, or under way in another process', async () => {

@@ -141,8 +141,8 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
       const away = async () => (await shownProposals(db, row)).filter(({ kind }) => kind === 'archive');
       await dreamAt('2026-01-10', DUE, { type: 'project', text: 'Audit is due by 2026-02-02.' });
       await decide({ word: { kind: 'accept' } });
-      expect(await dreamAt('2026-04-10')).toMatchObject({ outcome: 'nothing-new' });
-      await dreamAt('2026-04-11', NEWS(1));
+      expect(await dreamAt('2026-04-10')).toMatchObject({ outcome: 'proposed' });
+      expect(await dreamAt('2026-04-11')).toMatchObject({ outcome: 'nothing-new' });
       await dreamAt('2026-04-12', NEWS(2));
       const waiting = await away();
       expect(waiting.map(({ topic }) => topic).sort()).toEqual(['audit.md', 'release.md']);
