@@ -7,7 +7,7 @@ import { describeError } from '../base/errors.ts';
 import { isOld } from '../db/old-database.ts';
 import { readHookJson } from '../hook/hook-input.ts';
 import { promptNext } from '../hook/prompt-recall.ts';
-import { answerHook, type RecallResult, recallFor } from '../hook/start-recall.ts';
+import { answerHook, MAX_CHARACTERS, type RecallResult, recallFor } from '../hook/start-recall.ts';
 import { leftOut, whyTold } from '../memory/recall/recall.ts';
 import { AGENT_NAMES, type AgentName, findAgent } from '../setup/agents/agents.ts';
 import { note, print, printRaw, printTable } from '../terminal/output.ts';
@@ -67,7 +67,7 @@ function sayStart(told: Omit<RecallResult, 'isRepeated'>, { agent, definition, c
   else printRaw(`At its start a session of ${who} is told, word for word:\n\n${told.text}\n\n`);
   tell('Told', whyTold(told));
   if (itself && told.text !== '') print(`${title} reads MEMORY.md by itself, where there is one.`);
-  const limit = `no room in ${config.recallTokens} tokens`;
+  const limit = `no room in ${MAX_CHARACTERS.toLocaleString('en')} characters`;
   tell(
     'Left out',
     leftOut(told).map((what) => [limit, what]),

@@ -3,7 +3,7 @@
 
 import { html } from 'hono/html';
 import { promptNext } from '../hook/prompt-recall.ts';
-import { recallFor } from '../hook/start-recall.ts';
+import { MAX_CHARACTERS, recallFor } from '../hook/start-recall.ts';
 import { leftOut, whyTold } from '../memory/recall/recall.ts';
 import { sessionDirs } from '../memory/session-rows.ts';
 import { AGENT_NAMES, type AgentName, findAgent } from '../setup/agents/agents.ts';
@@ -64,7 +64,7 @@ async function toldOf({ config }: At, { told, agent, prompt, cwd }: Told): Promi
   const isAsked = prompt !== '' && asksWithPrompt;
   const with_ = isAsked ? await promptNext(config, { cwd, prompt, told: told.text }) : null;
   const left = leftOut(told);
-  const limit = `no room in ${config.recallTokens} tokens`;
+  const limit = `no room in ${MAX_CHARACTERS.toLocaleString('en')} characters`;
   const { text = '', lines = [], leftOut: out = [], known = [] } = with_ ?? {};
   return html`<section><h2>At its start</h2>${told.text === '' ? html`<p class="dim">Nothing: nothing is remembered here yet.</p>` : html`<pre class="told said" dir="auto" tabindex="0">${told.text}</pre>`}
 ${agent === 'claude-code' && told.text !== '' ? html`<p class="meta">${title} reads MEMORY.md by itself, where there is one.</p>` : ''}

@@ -19,13 +19,13 @@ interface Next {
 
 /** With more about staging than a session is told at its start. */
 async function world(settings: object = {}) {
-  const testing = await testApp({ settings: { recallTokens: 500, ...settings } });
+  const testing = await testApp({ settings });
   const { dir, nocturne } = testing;
   const files = {
     'MEMORY.md': '# Memory\n\n- Releases [releases.md]\n- Staging [staging.md]\n',
     'releases.md': topic('releases', 'feedback', ['Cut the release on Fridays only.']),
     'staging.md': topic('staging', 'reference', [
-      ...Array.from({ length: 30 }, (_, n) => `Machine ${n} has so many disks that nobody knows them by name.`),
+      ...Array.from({ length: 300 }, (_, n) => `Machine ${n} has so many disks that nobody knows them by name.`),
       'Staging listens on port 5433.',
     ]),
   };
@@ -83,7 +83,7 @@ test('next says why each line is told, and what is left out and why', async () =
   expect(stdout).toContain('list of topics, 4 of 4 lines\tMEMORY.md\n');
   expect(stdout).toContain('how you want things done\treleases.md\n');
   expect(stdout).toContain('new, in no topic yet\tThe audit begins in May.\n');
-  expect(stdout).toContain('no room in 500 tokens\tthe end of staging.md\n');
+  expect(stdout).toContain('no room in 10,000 characters\tthe end of staging.md\n');
   expect(stdout).toMatch(/^shares .*port.*\tStaging listens on port 5433\.$/m);
   expect(stdout).toContain('told at the start\tCut the release on Fridays only.\n');
 });
