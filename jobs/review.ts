@@ -212,9 +212,8 @@ async function reject(proposal: Proposal, typed: string | undefined, run: Run): 
       .flatMap((each) => (each.kind === 'drop' && each.because === 'gave-way' ? each.entries : [])),
   );
   const entries: Proposal['entries'] = [];
-  for (const base of proposal.entries) {
+  for (const base of proposal.entries)
     if (!gaveWay.has(base.id) && isAsItWas(base, await entryRow(memories.db, memory.id, base.id))) entries.push(base);
-  }
   const left = { ...proposal, entries };
   const { context, slice } = await contextOfProposal(left, await placeOf(run));
   const reason = `A person rejected ${proposal.id}: ${because ?? 'no reason given'}`;
@@ -237,7 +236,7 @@ async function inWords(
   const { context, place } = at;
   const [head, ...rest] = proposal.operations;
   if (!head) throw new AppError('refused', 'It has no words to edit.');
-  const texts = text.split(/\r?\n/).flatMap((line) => line.trim() || []);
+  const texts = text.split(/\r?\n/).flatMap((line) => line.trim().replace(/^[-*+]\s+/, '') || []);
   if (texts.length === 0) throw new AppError('refused', 'No text was given. To leave it out, reject it.');
   const written = await writingOf(head, { texts, topic, ...at });
   const parsed = proposalSchema.safeParse({ operations: [written] });
@@ -269,9 +268,8 @@ async function writingOf(
   }
   if (head.kind !== 'drop') throw new AppError('refused', 'It takes lines out and has no words to edit.');
   const name = topic ?? (head.of === undefined ? undefined : topicOfLine(head.of, context)?.name);
-  if (name === undefined) {
+  if (name === undefined)
     throw new AppError('refused', 'It would be left out. To keep it, name the topic that it goes into: --topic NAME.');
-  }
   await openNamed([name], { ...place, context });
   const type = context.entries.get(entries[0] ?? '')?.type ?? 'project';
   const begin = context.topics.has(name) ? {} : { description: name.replaceAll('-', ' '), type };

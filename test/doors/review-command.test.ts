@@ -102,8 +102,8 @@ test('scripts list, show, accept, reject and reword by id', async () => {
   );
   expect(rejected).toMatchObject({ code: 0, stdout: expect.stringContaining('rejected') });
   const id = idOf(testing, 'working-agreements');
-  await runHere(['review', '--edit', id, '--text', 'Use pnpm here, not npm, always.'], environment);
-  expect(readFileSync(join(dir, 'working-agreements.md'), 'utf8')).toContain('- Use pnpm here, not npm, always.');
+  await runHere(['review', '--edit', id, '--text', '- Use pnpm here, not npm, always.'], environment);
+  expect(readFileSync(join(dir, 'working-agreements.md'), 'utf8')).toContain('\n- Use pnpm here, not npm, always.');
   expect(await runHere(['review', '--list'], environment)).toMatchObject({
     code: 0,
     stdout: `Nothing waits for your answer in ${dir}.\n`,
