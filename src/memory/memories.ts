@@ -66,9 +66,10 @@ export async function memoriesAt(sql: Sql, machine: string, dirs: readonly strin
   return (await allOf<{ id: string }>(sql, select, dirs, machine)).map(({ id }) => id);
 }
 
-/** Of a memory in which something is, or is about to be: what a move left behind has nothing. */
+/** Of a memory in which something is, or is about to be: what a move left behind has nothing. An index that says nothing is no line. */
 export const HAS_SOMETHING = `(exists (select 1 from file where file.memory = memory.id and path is not null and path <> 'MEMORY.md')
-  or exists (select 1 from entry where entry.memory = memory.id) or exists (select 1 from inbox where inbox.memory = memory.id))`;
+  or exists (select 1 from line where line.memory = memory.id) or exists (select 1 from entry where entry.memory = memory.id)
+  or exists (select 1 from inbox where inbox.memory = memory.id))`;
 
 /** Those whose working copy on a machine is behind their heads. */
 export async function memoriesBehind(sql: Sql, machine: string): Promise<string[]> {
@@ -81,9 +82,7 @@ export async function memoriesBehind(sql: Sql, machine: string): Promise<string[
 }
 
 /** Nothing was ever learned or written there, and nothing waits to be. */
-const IS_EMPTY = `deleted_at is null and tenant = '' and not exists (select 1 from line where line.memory = memory.id)
-  and not exists (select 1 from entry where entry.memory = memory.id)
-  and not exists (select 1 from inbox where inbox.memory = memory.id)`;
+const IS_EMPTY = `deleted_at is null and tenant = '' and not ${HAS_SOMETHING}`;
 
 /** Those of this machine's people that hold nothing, each with how many sessions were read for it. */
 export function emptyMemories(sql: Sql): Promise<{ id: string; sessions: number }[]> {

@@ -99,6 +99,11 @@ test('a memory that holds nothing is hidden and removed with all others, and und
   const dir = join(tempDir(), 'empty', 'memory');
   mkdirSync(dir, { recursive: true });
   const { id } = await world.app.memories.ofDirectory(dir, { scope: 'project', name: 'nothing-here' });
+  // A file is something, also without a line.
+  const plans = join(tempDir(), 'plans');
+  mkdirSync(plans);
+  writeFileSync(join(plans, 'plan.md'), '# Plan\n');
+  await world.app.memories.ofDirectory(plans, { scope: 'project', name: 'plans' });
   const { read, act } = await visiting(world);
   expect(await read('/')).not.toContain(id);
   const shown = await read('/cost');
