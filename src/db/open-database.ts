@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { AppError, isAppError } from '../base/errors.ts';
 import { listNames } from '../base/files/directories.ts';
 import { makeDirectory, makeFile, readTextNow, statNow } from '../base/files/files.ts';
-import type { Db, Sql } from './sql.ts';
+import type { Db } from './sql.ts';
 
-/** Another number with every change of the tables in schema.sql, until there is a release; an index more changes none. */
+/** Another number with every change of the tables in schema.sql, until there is a release; an index more changes none: opening makes it. */
 export const SCHEMA_VERSION = 5;
 
 /**
@@ -35,8 +35,7 @@ const SEARCH = {
   sqlite: `create virtual table line_fts using fts5(text, content = '', contentless_delete = 1, tokenize = 'trigram');
 create trigger line_in after insert on line begin insert into line_fts (rowid, text) values (${placeOf('new')}, new.text); end;
 create trigger line_out after delete on line begin delete from line_fts where rowid = ${placeOf('old')}; end;`,
-  postgres: `create extension if not exists pg_trgm; create extension if not exists btree_gin;
-create index line_text on line using gin (memory, text gin_trgm_ops);`,
+  postgres: `create extension if not exists pg_trgm; create extension if not exists btree_gin; create index line_text on line using gin (memory, text gin_trgm_ops);`,
 };
 
 export function databasePath(home: string): string {
@@ -90,7 +89,7 @@ async function openFile(path: string): Promise<Db> {
       });
       await inTurn(path, () => make.immediate());
     }
-    return openSqlite(path, db);
+    return addIndexes(openSqlite(path, db), 'select name from sqlite_schema');
   } catch (error) {
     db.close();
     throw error;
@@ -101,12 +100,11 @@ async function openServer(url: string): Promise<Db> {
   const { openPostgres } = await import('./postgres.ts');
   const db = await openPostgres(url);
   try {
-    const isThere = async (sql: Sql, name: string) =>
-      (await sql.get<{ there: string | null }>('select to_regclass(?) as there', name))?.there !== null;
-    if (!(await isThere(db, 'setting'))) {
+    const tables = "select 1 from pg_class where oid = to_regclass('setting')";
+    if (!(await db.get(tables))) {
       await db.write(async (sql) => {
         await sql.run("select pg_advisory_xact_lock(hashtext('nocturne'))");
-        if (await isThere(sql, 'setting')) return;
+        if (await sql.get(tables)) return;
         await sql.run(forPostgres(schema()));
         await sql.run("insert into setting (key, value) values ('schema', ?)", String(SCHEMA_VERSION));
       });
@@ -116,9 +114,7 @@ async function openServer(url: string): Promise<Db> {
       if (isAppError(error)) throw error;
     });
     if (Number(found?.value) !== SCHEMA_VERSION) throw otherTables(db.name, Number(found?.value));
-    // Only who owns the database may: without it, a search reads the lines of a memory.
-    if (!(await isThere(db, 'line_text'))) await db.run(SEARCH.postgres).catch(() => undefined);
-    return db;
+    return addIndexes(db, 'select relname as name from pg_class where pg_table_is_visible(oid)', SEARCH.postgres);
   } catch (error) {
     await db.close();
     throw error;
@@ -139,6 +135,14 @@ function otherTables(name: string, found: number): AppError {
 
 function schema(): string {
   return readTextNow(fileURLToPath(new URL('./schema.sql', import.meta.url))) ?? '';
+}
+
+/** Makes those that are missing: a database of before has fewer. On a full disk, or where another owns it, it goes without. */
+async function addIndexes(db: Db, known: string, more = ''): Promise<Db> {
+  const names = (await db.all<{ name: string }>(known).catch(() => [])).map(({ name }) => name);
+  const all = names.length === 0 ? [] : `${schema()}\n${more}`.matchAll(/^create .*\bindex (\w+) on .*$/gm);
+  for (const [index, name = ''] of all) if (!names.includes(name)) await db.run(index).catch(() => undefined);
+  return db;
 }
 
 /** SQLite checks the types of columns where it is told to. */

@@ -32,6 +32,14 @@ describe.each(ENGINES)('on %s', (engine) => {
       await db.close();
     }));
 
+  it('a database of before gets the indexes that it lacks', () =>
+    inNew(async (of) => {
+      for (let n = 0; n < 2; n += 1) {
+        const db = await openDatabase(of);
+        await db.run('drop index entry_found').finally(() => db.close());
+      }
+    }));
+
   it.each([
     ['a newer nocturne', SCHEMA_VERSION + 1, /newer nocturne \(tables \d+/, /Update/],
     ['an older one', -1, /another nocturne \(tables/, /move the database away/],
