@@ -165,7 +165,7 @@ const learn: CommandSpec<LearnOptions, [string[]]> = {
     INSTRUCTIONS,
   ],
   json: `one line per session: { session, transcript, memory, outcome, entries, refused, coverage, openTurns, spend, fork?, error? }; without sessions { done, turns, tokens, waiting: [{ transcript, reason }], left, memories: [{ memory, entries }] }; with --dream then that of dream; with --later ${LATER_JSON}, without sessions { agents, enqueued: [{ agent, transcript, memory }], problems, off? }`,
-  more: 'Sessions that you declined at set-up are read too.',
+  more: 'Sessions from before set-up are read too.',
   examples: [
     'learn',
     'learn ~/.claude/projects/-home-kim-orchard/0d8c1a52.jsonl --dream',
@@ -181,9 +181,8 @@ const learn: CommandSpec<LearnOptions, [string[]]> = {
     if (again && given.length === 0 && !isMore)
       call.wrong('say what to read again: sessions, --day YYYY-MM-DD or --all');
     if (options.snapshot && !later) call.wrong('--snapshot needs --later');
-    if (options.session && given.length > 1) {
+    if (options.session && given.length > 1)
       call.wrong(`--session names one session, but ${given.length} files are given`);
-    }
     return withApp(call, async (app) => {
       if (again) {
         const requests = await whatAgain(given, options);

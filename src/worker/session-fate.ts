@@ -219,7 +219,7 @@ async function nextOf(app: App, { ranges, item, cwd, left, ...found }: Found): P
   if (open > 0) return `${sayCount(open, 'turn')} may still go on, and is read once the session ended or is quiet.`;
   if (gaveUp > 0) return `Nothing by itself: ${say(gaveUp, ['was', 'were'])} given up. nocturne retry ${found.session}`;
   if (declined > 0)
-    return `Nothing by itself: ${say(declined, ['was', 'were'])} declined at set-up. nocturne learn ${found.transcript} takes them.`;
+    return `Nothing by itself: ${say(declined, ['is', 'are'])} from before set-up. nocturne learn ${found.transcript} takes them.`;
   return 'Nothing: all of it was read.';
 }
 
@@ -246,7 +246,7 @@ const WHY: Record<string, string> = {
   'gave-up': 'reading them failed, and was given up',
   assumed: 'they were read before the database was lost',
   undone: 'what was learned from them was undone',
-  declined: 'they are from before set-up, and you declined them',
+  declined: 'they are from before set-up, and were not learned then',
 };
 
 /** `why`: what keeps what is pending waiting. */

@@ -46,10 +46,10 @@ test('no sweep takes what was declined, until the session goes on; then only wha
   expect(await sweep(testing)).toEqual({ found: 1, 'nothing-new': 1 });
 });
 
-test('why says of one turn that it was declined, and how it is taken', async () => {
+test('why says of one turn that it is from before set-up, and how it is taken', async () => {
   const { testing, session } = await declined();
   const { stdout } = await testing.nocturne('why', session.path);
-  expect(stdout).toContain('Nothing by itself: 1 turn was declined at set-up. nocturne learn ');
+  expect(stdout).toContain('Nothing by itself: 1 turn is from before set-up. nocturne learn ');
 });
 
 test('a turn that was under way is declined whole, with what was typed in it later', async () => {
