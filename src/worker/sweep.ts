@@ -38,7 +38,7 @@ export interface SweepReport {
   agents: Partial<Record<FoundAgent, Counts>>;
   /** What was put into the inbox. `memory`: its directory, or its id where it has none. */
   enqueued: { agent: FoundAgent; transcript: string; memory: string }[];
-  /** What could not be read. */
+  /** What could not be read, unless an earlier sweep said the same. */
   problems: string[];
   /** How many sessions are left alone, by what turns nocturne off where they ran. */
   off?: Record<string, number>;
@@ -72,7 +72,7 @@ export async function sweepSessions(app: App, options: SweepOptions = {}): Promi
     [looks, gone] = [[], []];
   };
   const block = (path: string, reason: string) => {
-    report.problems.push(`${path}: ${reason}`);
+    if (blocked.get(path)?.reason !== reason) report.problems.push(`${path}: ${reason}`);
     looks.push(blockedLook(path, reason, blocked.get(path)?.since ?? now));
     blocked.delete(path);
   };

@@ -135,7 +135,10 @@ test('settings of the agent that cannot be read are named once, with what waits 
   mkdirSync(dir, { recursive: true });
   const session = aSession(['Always use pnpm instead of npm.'], { dir, cwd: shop, startsAt: '2026-11-22T07:00:00Z' });
   utimesSync(session.path, new Date('2026-11-22T07:01:00Z'), new Date('2026-11-22T07:01:00Z'));
-  await runHere(['learn', '--later'], at('2026-11-22T08:00:00Z'));
+  for (const times of [1, 0]) {
+    const { stderr } = await runHere(['learn', '--later'], at('2026-11-22T08:00:00Z'));
+    expect(stderr.match(/not JSON/g) ?? []).toHaveLength(times);
+  }
   const broken = await runHere([], at('2026-11-22T08:10:00Z'));
   expect(broken.code).toBe(3);
   expect(readable(broken.stdout).match(/not JSON/g)).toHaveLength(1);
