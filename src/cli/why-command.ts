@@ -15,6 +15,7 @@ import { type ExplainedEntry, type ExplainedLine, explainEntries, explainLines, 
 import { findId, severalMeant, shortId, wholeId } from '../memory/short-ids.ts';
 import { logDay } from '../memory/text/daily-log.ts';
 import { isTopicFile } from '../memory/text/topic.ts';
+import { versionBringing } from '../memory/versions.ts';
 import { print, style } from '../terminal/output.ts';
 import { dayAmong, plainly, saySpeaker, sayTime, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
@@ -75,7 +76,7 @@ async function explainMemory(app: App, memory: MemoryRow, { what, json }: Asked)
   const path = await findTopic(app, memory, given);
   if (path === undefined) return false;
   const lines = await explainLines(app.db, { memory: memory.id, path, line });
-  print(json ? lines : (await Promise.all(lines.map((each) => describeLine(app, each)))).join('\n\n'));
+  print(json ? lines : (await Promise.all(lines.map((each) => describeLine(app, memory, each)))).join('\n\n'));
   return true;
 }
 
@@ -126,7 +127,7 @@ async function explainWords(app: App, memory: MemoryRow, { what, json }: Asked):
     if (isTopicFile(path)) {
       const lines = await explainLines(app.db, { memory: memory.id, path, line: String(line) }).catch(() => []);
       for (const each of lines) {
-        found.push({ json: each, said: await describeLine(app, each) });
+        found.push({ json: each, said: await describeLine(app, memory, each) });
         for (const { id } of each.entries) known.add(id);
       }
       continue;
@@ -197,7 +198,7 @@ async function describeSession(app: App, found: SessionFate): Promise<string> {
   ].join('\n');
 }
 
-async function describeLine(app: App, line: ExplainedLine): Promise<string> {
+async function describeLine(app: App, memory: MemoryRow, line: ExplainedLine): Promise<string> {
   const { path, number, text, isPersons, program, authors, entries } = line;
   const head = `${path}:${number}\n  ${text}`;
   if (authors.length > 0) return `${head}\n  shared by ${authors.join(', ')}`;
@@ -205,8 +206,14 @@ async function describeLine(app: App, line: ExplainedLine): Promise<string> {
     const [kind, id] = program.split(':') as [Actor['kind'], string];
     return `${head}\n  written by ${sayActor({ kind, id })}; not by you`;
   }
-  if (isPersons) return `${head}\n  written by a person or by the main agent`;
+  if (isPersons) return `${head}\n  ${await sayWriter(app, memory, line)}`;
   return [head, ...(await Promise.all(entries.map((entry) => describeEntry(app, entry, '  ', text))))].join('\n');
+}
+
+async function sayWriter({ db, config }: App, memory: MemoryRow, line: ExplainedLine): Promise<string> {
+  const { actor, at = '' } = (await versionBringing(db, memory.id, line)) ?? {};
+  const by = actor && { external: 'edited outside nocturne', user: 'written by you' }[actor.kind as string];
+  return by ? `${by}, ${sayWhen(at, config)}` : 'written by a person or by the main agent';
 }
 
 function sayActor({ kind, id }: Actor): string {

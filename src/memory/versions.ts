@@ -6,6 +6,7 @@ import { AppError } from '../base/errors.ts';
 import { DAY_MS } from '../base/time.ts';
 import { type Db, keepSetting, marks, type Sql, type Value } from '../db/sql.ts';
 import type { Actor, Content } from './file-rows.ts';
+import { parseTopic } from './text/topic.ts';
 
 export type Operation = 'created' | 'modified' | 'deleted';
 
@@ -99,6 +100,15 @@ export async function versionsOf(
   const shown = rows.slice(0, limit);
   const next = rows.length > limit ? String(shown.at(-1)?.seq) : null;
   return { items: shown.map((row) => versionFrom(row)), next };
+}
+
+/** The version that brought a line of a topic, which stands there since; undefined where it is not known. */
+export async function versionBringing(sql: Sql, memory: string, { path, id }: { path: string; id: string }) {
+  const { items } = await versionsOf(sql, memory, { path, limit: 1_000, content: true });
+  const isIn = ({ text }: Version) => parseTopic(path, text ?? '').lines.some((line) => line.id === id);
+  const end = items.findIndex((version) => !isIn(version));
+  const [first, before] = end < 0 ? items.slice(-1) : items.slice(end - 1);
+  return first?.previous === (before?.id ?? null) ? first : undefined;
 }
 
 function namesOf(session: string | undefined): (string | undefined)[] {

@@ -1,5 +1,7 @@
 // why: one door for what a line, words, an entry, a session, a job and a day have to say.
 
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { ExplainedLine } from '../../src/memory/rests.ts';
 import { testApp, testModel } from '../support/app.ts';
@@ -10,11 +12,11 @@ import { aSession, sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 async function aMemory() {
-  const { environment, nocturne, json } = await testApp();
+  const { environment, dir, nocturne, json } = await testApp();
   const session = aSession(['Always use pnpm instead of npm.', 'Thanks, that is all.']);
   await nocturne('learn', session.path);
   await nocturne('dream');
-  return { environment, nocturne, json, session, why: (...words: string[]) => nocturne('why', ...words) };
+  return { environment, dir, nocturne, json, session, why: (...words: string[]) => nocturne('why', ...words) };
 }
 
 test('a line, its words, its entry, its session, its job and its day all lead to the entry and the quote', async () => {
@@ -34,9 +36,8 @@ test('a line, its words, its entry, its session, its job and its day all lead to
     expect(stdout).toContain('“Always use pnpm instead of npm.”');
     expect(stdout).toMatch(/in session “[^”]*” \(11111111\)\n/);
   }
-  for (const what of [session.id, session.id.slice(0, 8), session.path]) {
+  for (const what of [session.id, session.id.slice(0, 8), session.path])
     expect((await why(what)).stdout).toMatch(/^taught {6}feedback {3}Always use pnpm instead of npm\.$/m);
-  }
   for (const words of [[], ['today'], ['2026-11-21']])
     expect((await why(...words)).stdout).toContain(`(${entry.slice(0, 10)})`);
   const { lastJobs } = await json<{ lastJobs: { id: string; kind: string }[] }>();
@@ -67,6 +68,16 @@ test('of a line in other words it says what the entry gave it, where that is not
   expect(first).toContain(`${lines[0]}\n  ←`);
   expect(first).not.toContain('gave the line');
   expect(second).toContain('gave the line: ');
+});
+
+test('of a line that was edited by hand it says so and when, also once others were added', async () => {
+  const { dir, why, nocturne } = await aMemory();
+  const file = join(dir, 'working-agreements.md');
+  writeFileSync(file, readFileSync(file, 'utf8').replace('Always use pnpm', 'Use yarn'));
+  expect((await why('yarn')).stdout).toMatch(/\n {2}edited outside nocturne, just now\n$/);
+  await nocturne('learn', aSession(['Never push to main.'], { id: '22222222-2222-4222-8333-444444444444' }).path);
+  await nocturne('dream');
+  expect((await why('yarn')).stdout).toMatch(/\n {2}edited outside nocturne, just now\n$/);
 });
 
 test('the JSON of words is that of the line they are found in', async () => {

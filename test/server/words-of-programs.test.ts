@@ -80,7 +80,7 @@ test('why tells what a key wrote from what a person did, and says so of what the
     { text: BY_KEY, isPersons: false, program },
   ]);
   const said = await runHere(['why', 'releases.md', '--memory', dir], environment);
-  expect(said.stdout).toContain(`${BY_HAND}\n  written by a person or by the main agent\n`);
+  expect(said.stdout).toMatch(new RegExp(`${BY_HAND}\\n  edited outside nocturne, .*\\n`));
   expect(said.stdout).toMatch(new RegExp(`${BY_KEY}\\n  written by a program \\(${key.id}\\)(?:, .*)?; not by you`));
   expect(await jsonHere(['why', 'releases.md:7', '--memory', dir], environment)).toMatchObject([
     { isPersons: false, program },
