@@ -217,9 +217,8 @@ async function placeFor(
   const isOthers = (await to.db.get(live, to.machine, dir)) !== undefined;
   const isNew = there?.dir == null && isDirectory(dir);
   const isUsed = isOthers || (isNew && listFiles(dir).some((path) => path.endsWith('.md')));
-  if (isUsed) {
+  if (isUsed)
     throw new AppError('refused', `${dir} has another memory in it.`, { remedy: 'Move that directory away first.' });
-  }
   return dir;
 }
 

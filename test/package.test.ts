@@ -52,9 +52,8 @@ deep('its types are whole for a program that has nothing but what is installed w
   mkdirSync(join(modules, 'nocturne'), { recursive: true });
   execFileSync('tar', ['-xzf', pack(), '-C', join(modules, 'nocturne'), '--strip-components', '1']);
   mkdirSync(join(modules, '@types'));
-  for (const name of [...Object.keys(dependencies), '@types/node', 'undici-types']) {
+  for (const name of [...Object.keys(dependencies), '@types/node', 'undici-types'])
     symlinkSync(join(root, 'node_modules', name), join(modules, name));
-  }
   const use = `import { loadConfig, openNocturne } from 'nocturne';
     const config = await loadConfig();
     const [model, input]: [string, number] = [config.model, config.prices.own.input];

@@ -318,9 +318,8 @@ export async function changesOf(
   const kept = new Set(parts.flatMap(({ kind, lines }) => (kind === 'archive' ? lines : [])));
   const isEmptied = topic.lines.every(({ id }) => remove.has(id));
   const isWhole = isEmptied && topic.lines.every(({ id }) => kept.has(id));
-  if (isWhole && (await headAt(sql, memory, away)) === null) {
+  if (isWhole && (await headAt(sql, memory, away)) === null)
     return { changes: [{ path: away, from: path, make: (current) => current }] };
-  }
   const texts = topic.lines.filter(({ id }) => kept.has(id)).map(({ text }) => text);
   const take = (current: string | null) =>
     current === null || isEmptied ? null : editLines(current, { remove, add: [] });

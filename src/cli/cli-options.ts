@@ -68,9 +68,8 @@ export async function configFor({ memory, model, scope }: CommonOptions): Promis
   const config = await loadConfig({ memoryDir: memory, model });
   const former = sayFormer(config.former);
   if (former) note(`config.json: ${former}`);
-  if (memory !== undefined && statNow(memory)?.isFile) {
+  if (memory !== undefined && statNow(memory)?.isFile)
     throw new AppError('bad-input', `--memory ${memory} is a file.`, { remedy: 'Give the memory directory.' });
-  }
   if (scope === undefined || scope === 'project') return config;
   if (scope === 'local' && config.databaseUrl !== undefined) throw notOfWorkingTree();
   const memoryDir = scopeDir(config, { memory: scope, cwd: process.cwd() });

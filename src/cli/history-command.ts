@@ -225,9 +225,8 @@ async function openInEditor(app: App, { options, args }: ShowCall): Promise<void
     }
     return editCopy(app, memory, { path: await fileNamed(app, memory, given), editor, options });
   }
-  if (given === undefined && !isDirectory(dir)) {
+  if (given === undefined && !isDirectory(dir))
     throw new AppError('bad-input', `There is no ${dir} yet.`, { remedy: 'nocturne remember starts it.' });
-  }
   const own = memory ?? (await app.memoryFor());
   const named = given === undefined ? undefined : await fileNamed(app, own, given);
   const isThere = named !== undefined && (await app.files(own).read({ path: named })) !== null;

@@ -139,18 +139,15 @@ function readOption(value: string, { config, cwd }: { config: Config; cwd: strin
 
 function refuseUnfit(stores: AttachedStore[]): void {
   const tooMany = stores[MOST_STORES];
-  if (tooMany) {
-    throw refusal(tooMany, `at most ${MOST_STORES} stores can be attached`);
-  }
+  if (tooMany) throw refusal(tooMany, `at most ${MOST_STORES} stores can be attached`);
   for (const [at, store] of stores.entries()) {
     if (!NAME.test(store.name)) throw refusal(store, 'a name has 1 to 64 letters, digits, spaces, ".", "_" and "-"');
     for (const other of stores.slice(0, at)) {
       if (other.name === store.name) throw refusal(store, `${other.dir} has that name already`);
       if (other.dir === store.dir) throw refusal(store, `${JSON.stringify(other.name)} is the same directory`);
       const isWritten = [store, other].some(({ access }) => access === 'read_write');
-      if (isWritten && (isIn(store.dir, other.dir) || isIn(other.dir, store.dir))) {
+      if (isWritten && (isIn(store.dir, other.dir) || isIn(other.dir, store.dir)))
         throw refusal(store, `it and ${JSON.stringify(other.name)} contain each other, and one may be written`);
-      }
     }
   }
 }

@@ -95,9 +95,8 @@ async function startServing(app: App, options: Omit<ServingOptions, 'openPages'>
 
 /** What others can reach must not be read on its way. */
 function refuseInTheClear({ host, tlsCert, tlsKey, behindProxy, socket }: ServeOptions): void {
-  if ((tlsCert === undefined) !== (tlsKey === undefined)) {
+  if ((tlsCert === undefined) !== (tlsKey === undefined))
     throw new AppError('bad-input', '--tls-cert and --tls-key belong together.');
-  }
   if (socket !== undefined || LOOPBACK.includes(host) || tlsCert !== undefined || behindProxy) return;
   throw new AppError('bad-input', `--host ${host} would send keys and memories unencrypted.`, {
     remedy: 'Give --tls-cert and --tls-key, or --behind-proxy if a proxy before it speaks TLS.',

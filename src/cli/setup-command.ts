@@ -103,9 +103,7 @@ async function setUp(call: SetupCall): Promise<void> {
       return;
     }
     await carryOut(config, plan, options);
-    for (const { agent, from, to } of plan.changes) {
-      if (from !== to) findAgent(agent).afterwards.forEach(say);
-    }
+    for (const { agent, from, to } of plan.changes) if (from !== to) findAgent(agent).afterwards.forEach(say);
     const canLearn = await settleModel(await loadConfig({ model: chosen.model }), {
       questions,
       say,

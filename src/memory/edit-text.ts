@@ -24,9 +24,8 @@ export function replaceOnce(text: string, edit: { wanted: string; by: string }):
   const wanted = withLineFeeds(edit.wanted);
   const places = placesOf(plain, wanted);
   const [start] = places;
-  if (start === undefined || places.length > 1) {
+  if (start === undefined || places.length > 1)
     return { found: [...new Set(places.map((place) => lineAt(plain, place)))] };
-  }
   const end = start + wanted.length;
   const by = withLineFeeds(edit.by);
   const from = lineAt(plain, start);
@@ -150,9 +149,8 @@ export function mergeFiles(
 ): { content: Buffer | null; collisions: number } {
   const { ours, external } = edits;
   const sides = [base, ours, external].filter((side) => side !== null);
-  if (ours === null || !sides.every((side) => isUtf8(side))) {
+  if (ours === null || !sides.every((side) => isUtf8(side)))
     return { content: external, collisions: external === null ? 0 : 1 };
-  }
   if (base?.equals(ours)) return { content: external, collisions: 0 };
   const merged = mergeLines(base?.toString() ?? '', { ours: ours.toString(), external: external?.toString() ?? '' });
   // Where nothing of ours is left to add, a file that was removed externally stays removed.

@@ -131,9 +131,8 @@ export async function endInterrupted(sql: Sql, at: Date, isGone: (process: Proce
   const running = await sql.all<{ id: string; process: string }>(
     "select id, process from job where status = 'running' and process is not null",
   );
-  for (const { id, process } of running) {
+  for (const { id, process } of running)
     if (isGone(process)) await endJob(sql, id, { outcome: 'interrupted', status: 'failed', at: at.toISOString() });
-  }
 }
 
 /** Whether a dream works on one of the memories, or an extraction on one of the sessions. */

@@ -34,9 +34,8 @@ export function checkedDir({ path, from }: GivenPath, userDir: string): string {
 /** Why a path cannot be a memory directory, as the end of a sentence; null for nothing. */
 function problemOf(path: string, userDir: string): string | null {
   const unfit = /\p{Cc}/u.exec(path)?.[0];
-  if (unfit !== undefined) {
+  if (unfit !== undefined)
     return `it holds the character U+${unfit.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
-  }
   if (path.trim() === '') return 'it is empty';
   if (/^(?:\\\\|\/\/)/.test(path)) return 'it is a network share or a device (UNC)';
   if (/^[A-Za-z]:[\\/]*$/.test(path)) return 'it is the root of a drive';

@@ -73,9 +73,8 @@ describe('recording an entry', () => {
 
   it('finds the line that an entry says again by the number that it was shown under, however that is written', async () => {
     const lineOf = (number: number) => ['0a1b2c3d', '4e5f6a7b'][number - 1];
-    for (const again of [2, '2', '[2]', '2.']) {
+    for (const again of [2, '2', '[2]', '2.'])
       expect((await recordOne({ again }, { lineOf })).found[0]?.again).toBe('4e5f6a7b');
-    }
     for (const again of [0, 3, 'the second', '']) {
       const { reply, found } = await recordOne({ again }, { lineOf });
       expect(reply).toMatchObject({ text: expect.stringContaining('no line of that number'), endsRun: true });
@@ -283,9 +282,8 @@ describe('calling tools by name', () => {
       text: 'No such file. View /memories first.',
       isError: true,
     });
-    for (const name of ['toString', '__proto__', 'Bash']) {
+    for (const name of ['toString', '__proto__', 'Bash'])
       expect((await callTool(name, {})).text).toBe('There is no tool of that name. Tools: record_entries, memory.');
-    }
     expect((await callTool('record_entries', { entries: [entry()] })).isError).toBe(false);
   });
 });

@@ -25,9 +25,8 @@ export default async function setUp(): Promise<() => Promise<void>> {
 }
 
 async function installed(): Promise<string | null> {
-  if (spawnSync('tmux', ['-V']).status !== 0) {
+  if (spawnSync('tmux', ['-V']).status !== 0)
     return without('tmux is not installed (apt-get install tmux)', { isOurs: true });
-  }
   const lock = hash('sha256', FILES.map((name) => readFileSync(join(HERE, name), 'utf8')).join('')).slice(0, 16);
   const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'nocturne-agents');
   const dir = join(cache, lock);
@@ -42,9 +41,8 @@ async function installed(): Promise<string | null> {
     // By the lock's checksums; `npm ci` asks for those of systems, too, for which a registry may have nothing.
     const npm = ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
     execFileSync('npm', npm, { cwd: fresh, stdio: ['ignore', 'ignore', 'inherit'] });
-    for (const script of AFTERWARDS) {
+    for (const script of AFTERWARDS)
       execFileSync(process.execPath, [join(fresh, 'node_modules', script)], { stdio: ['ignore', 'ignore', 'inherit'] });
-    }
     renameSync(fresh, dir);
     return bin;
   } catch (error) {

@@ -42,19 +42,16 @@ function wrongIn(schema: Schema, service: keyof typeof KEYWORDS, context: string
   const stranger = Object.keys(schema).find((key) => !KEYWORDS[service].includes(key));
   if (stranger) return `In context=${context}, '${stranger}' is not permitted.`;
   if (context.split(', ').length > DEEPEST) return `In context=${context}, it is nested too deep.`;
-  if (!['type', 'anyOf', 'allOf', '$ref', 'const', 'enum'].some((key) => key in schema)) {
+  if (!['type', 'anyOf', 'allOf', '$ref', 'const', 'enum'].some((key) => key in schema))
     return `In context=${context}, neither a type, nor choices, nor a reference.`;
-  }
   const properties = (schema.properties ?? {}) as Record<string, Schema>;
   if (schema.type === 'object') {
-    if (schema.additionalProperties !== false) {
+    if (schema.additionalProperties !== false)
       return `In context=${context}, 'additionalProperties' is required to be supplied and to be false.`;
-    }
     const required = (schema.required ?? []) as string[];
     const missing = Object.keys(properties).find((name) => !required.includes(name));
-    if (missing && service === 'responses') {
+    if (missing && service === 'responses')
       return `In context=${context}, 'required' is required to be supplied and to be an array including every key in properties. Missing '${missing}'.`;
-    }
   }
   if (service === 'messages' && Number(schema.minItems ?? 0) > 1)
     return `In context=${context}, 'minItems' is above 1.`;

@@ -30,9 +30,8 @@ export function openTerminal(
   const isThere = () => tmux('has-session', '-t', 'agent').status === 0;
   const screen = () => tmux('capture-pane', '-p', '-t', 'agent').stdout;
   const until = async (holds: () => boolean, timeoutMs: number, failure: () => string) => {
-    for (const late = performance.now() + timeoutMs; !holds(); await pause(50)) {
+    for (const late = performance.now() + timeoutMs; !holds(); await pause(50))
       if (performance.now() > late) throw new Error(failure());
-    }
   };
   return {
     /** What is on the screen. */

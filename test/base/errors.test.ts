@@ -45,13 +45,11 @@ test('a pause that a server asked for is kept, and what is drawn comes after it'
 });
 
 test('what passes by itself is never given up; all else is, after its tries', () => {
-  for (const code of ['network', 'overloaded', 'auth', 'quota', 'ceiling', 'conflict'] as const) {
+  for (const code of ['network', 'overloaded', 'auth', 'quota', 'ceiling', 'conflict'] as const)
     expect(isGivenUp(code, 1_000)).toBe(false);
-  }
   const tries = { timeout: 8, 'server-error': 8, refusal: 3, 'bad-reply': 3, 'child-crash': 3, oversize: 1 } as const;
-  for (const [code, most] of Object.entries(tries) as [ErrorCode, number][]) {
+  for (const [code, most] of Object.entries(tries) as [ErrorCode, number][])
     expect([isGivenUp(code, most - 1), isGivenUp(code, most)]).toEqual([false, true]);
-  }
 });
 
 test('a person is asked for a key, a budget, a model, settings and a disk, and for nothing else', () => {

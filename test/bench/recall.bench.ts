@@ -48,9 +48,8 @@ function writeMemory(dir: string, count: number): void {
 
 writeMemory(dir, topics);
 mkdirSync(join(tree, 'src'));
-for (let n = 0; n < 2_000; n++) {
+for (let n = 0; n < 2_000; n++)
   writeFileSync(join(tree, `src/file-${n}.ts`), `export function callNumber${n}() {\n${'  work();\n'.repeat(100)}}\n`);
-}
 execFileSync('git', ['init', '-q', tree]);
 execFileSync('git', ['-C', tree, 'add', '.']);
 // Twice, with the time between in which a file counts as just written: the database then knows how every file looks.

@@ -119,9 +119,8 @@ async function judge(
   if (waiting > 0) verdict.violations.push(`${waiting} items still wait.`);
   const orphans = agentsOf(world.home);
   if (orphans.length > 0) verdict.violations.push(`Agents without a worker: ${orphans.join(', ')}.`);
-  for (const { code, said } of ends.stopped) {
+  for (const { code, said } of ends.stopped)
     if (code !== 0) verdict.violations.push(`A worker ended SIGTERM with ${code}: ${said}`);
-  }
   verdict.violations.push(...ends.deaths);
   return verdict;
 }

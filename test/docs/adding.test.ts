@@ -12,9 +12,8 @@ const root = join(import.meta.dirname, '../..');
 /** A copy of the source in which the code blocks of the page were written and replaced as it says. */
 function followed(): string {
   const copy = tempDir();
-  for (const name of ['src', 'jobs', 'prompts', 'package.json', 'tsconfig.json']) {
+  for (const name of ['src', 'jobs', 'prompts', 'package.json', 'tsconfig.json'])
     cpSync(join(root, name), join(copy, name), { recursive: true });
-  }
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
   const text = readFileSync(join(root, 'docs/dev/adding-a-format.md'), 'utf8');
   for (const [, how, path = '', block = ''] of text.matchAll(/^```\w+ (file|replace)=(\S+)\n(.*?)^```$/gms)) {

@@ -141,9 +141,8 @@ test('every command that is named is one, and is called with options that it has
       const isGroup = [...commands.keys()].some((name) => name.startsWith(`${words[0]} `));
       if (!command && !(isGroup && words.length === 1)) wrong.push(`${page}: nocturne ${call}`);
       const known = new Set(command?.options.flatMap(({ long, short }) => [long, short]));
-      for (const option of call.match(/(?<= )--?[a-z][\w-]*/g) ?? []) {
+      for (const option of call.match(/(?<= )--?[a-z][\w-]*/g) ?? [])
         if (option !== '--help' && !known.has(option)) wrong.push(`${page}: nocturne ${call}: ${option}`);
-      }
     }
   }
   expect(wrong).toEqual([]);

@@ -272,6 +272,5 @@ function allowed({ type, enum: choices, minimum, maximum, properties, anyOf }: S
   return from === undefined ? word : `${word}, at least ${from}`;
 }
 
-if (process.argv[1] === import.meta.filename) {
+if (process.argv[1] === import.meta.filename)
   for (const [path, text] of Object.entries(await generatedDocs())) writeFileSync(join(root, path), text);
-}

@@ -139,9 +139,8 @@ async function heldByCeiling(settings: object) {
   const prices = { 'test-model': { input: 1, cacheRead: 1, cacheWrite: 1, output: 1 } };
   const set = (more: object) => writeFileSync(join(testing.home, 'config.json'), JSON.stringify({ prices, ...more }));
   set(settings);
-  for (const n of [0, 1]) {
+  for (const n of [0, 1])
     await testing.nocturne('learn', '--later', aSession(['Always water the trees.'], { id: idOf(n) }).path);
-  }
   await testing.nocturne('worker', '--once');
   expect((await testing.rows('waiting')).map(({ notBefore }) => notBefore.slice(0, 10))).toEqual([
     '2026-11-22',

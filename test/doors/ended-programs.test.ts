@@ -152,9 +152,8 @@ test.skipIf(sized({ quick: true, deep: false }))(
       { settings: { concurrency: 3 } },
     );
     const others = { ...environment, NOCTURNE_MEMORY_DIR: tempDir() };
-    for (const each of [environment, others]) {
+    for (const each of [environment, others])
       for (const id of ['11111111', '22222222']) await runHere(['learn', '--later', aTranscript(id)], each);
-    }
     const workers = await Promise.all([run(['worker', '--once'], environment), run(['worker', '--once'], others)]);
     expect(workers.map(({ code }) => code)).toEqual([0, 0]);
     expect(fake.starts()).toHaveLength(4);

@@ -17,9 +17,8 @@ const PROMPTS = ['Always use pnpm instead of npm.', 'Never commit to main direct
 function modelThatSays(session: SessionFile, texts: () => string[], propose: (request: MessagesRequest) => object[]) {
   return testModel((request) => {
     if (request.messages.length > 1) return says('Done.');
-    if (request.tools.some(({ name }) => name === 'propose_operations')) {
+    if (request.tools.some(({ name }) => name === 'propose_operations'))
       return calls('propose_operations', { operations: propose(request) });
-    }
     const entries = texts().map((text, index) => ({
       type: 'feedback',
       strength: 'stated',

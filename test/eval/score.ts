@@ -234,9 +234,8 @@ function saying(facts: Fact[], recognition: Recognition): Set<number> {
 /** Lines that say the same facts as one before, or no fact and the same words. */
 function duplicatesOf(lines: string[], by: { facts: Fact[]; recognition: Recognition }): string[] {
   const saidBy = new Map<number, string[]>();
-  for (const { id } of by.facts) {
+  for (const { id } of by.facts)
     for (const at of by.recognition.get(id) ?? []) saidBy.set(at, [...(saidBy.get(at) ?? []), id]);
-  }
   const seen = new Set<string>();
   return lines.filter((line, at) => {
     const words = line.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];

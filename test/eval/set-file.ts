@@ -100,9 +100,8 @@ function opened<T>(list: T[], what: string): T {
 /** A dictation with nothing in it to keep, no two sentences alike. */
 function padded(says: string, characters: number): string {
   let all = says;
-  for (let row = 1; all.length < characters; row++) {
+  for (let row = 1; all.length < characters; row++)
     all += ` Row ${row} of the sheet reads ${row * 37} crates, ${row * 11} of them at the ${row % 2 ? 'north' : 'south'} gate.`;
-  }
   return all;
 }
 

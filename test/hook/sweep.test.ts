@@ -53,9 +53,8 @@ test('the sessions of all agents are found, and nothing that lies beside them', 
   const report = await sweepSessions(testing.app);
   expect(report.problems).toEqual([]);
   expect(report.enqueued.map(({ transcript }) => transcript).toSorted()).toEqual(places.toSorted());
-  for (const agent of ['claude-code', 'codex', 'gemini', 'copilot', 'pi'] as const) {
+  for (const agent of ['claude-code', 'codex', 'gemini', 'copilot', 'pi'] as const)
     expect(report.agents[agent]).toEqual({ found: 1, enqueued: 1 });
-  }
   const waiting = (await testing.rows('waiting')).map(({ payload }) => payload);
   expect(waiting).toEqual(expect.arrayContaining(places.map((transcript) => ({ transcript, ended: false }))));
   expect((await sweepSessions(testing.app, { agents: ['pi'] })).agents).toEqual({ pi: { found: 1, waiting: 1 } });

@@ -209,9 +209,8 @@ describe.skipIf(!hasBrowser)('the page', () => {
         const { violations } = (await page.evaluate(
           `axe.run(${JSON.stringify({ ...only, resultTypes: ['violations'], selectors: false, preload: false })})`,
         )) as { violations: { id: string; impact: string; nodes: { html: string }[] }[] };
-        for (const { id, impact, nodes } of violations) {
+        for (const { id, impact, nodes } of violations)
           if (['serious', 'critical'].includes(impact)) found.push(`${path}, ${colorScheme}: ${id}: ${nodes[0]?.html}`);
-        }
       }
     }
     expect(found).toEqual([]);

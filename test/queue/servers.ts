@@ -45,9 +45,8 @@ export async function redisThatSays(info: string) {
   const server = createServer((socket) => {
     sockets.add(socket.on('error', () => {}));
     socket.on('data', (data) => {
-      for (const [, command] of data.toString().matchAll(/\*\d+\r\n\$\d+\r\n(\w+)/g)) {
+      for (const [, command] of data.toString().matchAll(/\*\d+\r\n\$\d+\r\n(\w+)/g))
         socket.write(command?.toLowerCase() === 'info' ? `$${info.length}\r\n${info}\r\n` : '+OK\r\n');
-      }
     });
   });
   return { port: await listenOn(server), close: () => closeAll(server, sockets) };

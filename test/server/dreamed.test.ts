@@ -105,9 +105,8 @@ test('of what sessions say each new thing stands once and nothing twice, what ca
       .filter(([path]) => !path.startsWith('/logs/'))
       .map(([, text]) => text)
       .join('\n');
-    for (let at = 0; at < MEMORIES + NEW; at += 1) {
+    for (let at = 0; at < MEMORIES + NEW; at += 1)
       expect([factOf(at), recalled.split(factOf(at)).length - 1]).toEqual([factOf(at), 1]);
-    }
   };
   const output = await dream(store, { updates: false });
   await checkStore(output);

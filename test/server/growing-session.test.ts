@@ -32,9 +32,8 @@ test('what is appended names the messages there are, the same again adds nothing
     const after = 2 + 2 * at2;
     const append = () =>
       ask(at, key, `${path}?after=${after}`, { method: 'PATCH', body: said(`Please remember: ${fact}`) });
-    for (let times = 0; times < 2; times += 1) {
+    for (let times = 0; times < 2; times += 1)
       expect(await append()).toMatchObject({ status: 200, body: { id: 'sesn_long', messages: after + 2 } });
-    }
     // What stands there is another's by now; the answer names how many there are.
     const late = await ask(at, key, `${path}?after=${after}`, { method: 'PATCH', body: said('Something else.') });
     expect([late.status, late.body.error.message]).toEqual([409, expect.stringContaining(`has ${after + 2} messages`)]);

@@ -52,9 +52,8 @@ test('two mounts and edits by hand come to the same files, lose no text, and a f
     written.add(text);
     writeFileSync(join(dir, path), text);
   };
-  for (let file = 0; file < FILES; file += 1) {
+  for (let file = 0; file < FILES; file += 1)
     write([own, sides[0].dir, sides[1].dir][file % 3] as string, `file-${file}.md`, `file ${file}\n`);
-  }
   writeFileSync(join(sides[0].dir, 'key.txt'), `token ghp_${'a1B2'.repeat(9)}\n`);
   // As often as a deletion on one side needs until it is done on the other.
   const sync = async (times = 4) => {

@@ -167,9 +167,8 @@ test('bodies and queries that are not as described are refused by 400, 404, 405 
   }
   expect(sent.length - before).toBe(2);
   expect((await ask(at, key, `${memories}?beta=true&order_by=path`)).body.data).toHaveLength(1);
-  for (const init of [{}, { body: '' }, { body: '{}' }, post(''), post('{}')]) {
+  for (const init of [{}, { body: '' }, { body: '{}' }, post(''), post('{}')])
     expect((await ask(at, key, `/v1/memory_stores/${id}/archive`, { method: 'POST', ...init })).status).toBe(200);
-  }
   const late = await refusal(sdk.beta.memoryStores.memories.create(id, { path: '/c.md', content: 'c' }));
   expect(late.constructor).toBe(Anthropic.BadRequestError);
   const gone = await sdk.beta.memoryStores.memories.delete(made.id, { memory_store_id: id });

@@ -37,9 +37,8 @@ test('keys create --tenant is shown where keys are listed, and takes only letter
   );
   expect(made.tenant).toBe('acme_2.eu-west');
   expect((await create()).code).toBe(0);
-  for (const wrong of ['', 'a b', 'ä', 'a'.repeat(65), 'a/b']) {
+  for (const wrong of ['', 'a b', 'ä', 'a'.repeat(65), 'a/b'])
     expect(await create('--tenant', wrong)).toMatchObject({ code: 2, stdout: '' });
-  }
   expect(
     (await jsonHere<{ tenant: string | null }[]>(['keys', 'list'], environment)).map(({ tenant }) => tenant),
   ).toEqual(['acme_2.eu-west', null]);
@@ -55,9 +54,8 @@ test('while too many sessions of a tenant wait, or of all, further ones are refu
     at.client(),
   ]);
   const storeOf = new Map<Client, string>();
-  for (const each of [acme, sister, nobody, other]) {
+  for (const each of [acme, sister, nobody, other])
     storeOf.set(each, (await each.sdk.beta.memoryStores.create({ name: 'notes' })).id);
-  }
   const send = (by: Client, id: string) =>
     ask(at, by.key, `/nocturne/v1/sessions?memory_store_id=${storeOf.get(by)}&id=${id}`, {
       method: 'POST',
@@ -70,9 +68,8 @@ test('while too many sessions of a tenant wait, or of all, further ones are refu
   const refused = (type: string) => ({ body: { type: 'error', error: { type } } });
   await wait(acme, 'sesn_1');
   await wait(sister, 'sesn_2');
-  for (const by of [acme, sister]) {
+  for (const by of [acme, sister])
     expect(await send(by, 'sesn_more')).toMatchObject({ status: 429, ...refused('rate_limit_error') });
-  }
   // The same again adds nothing.
   expect(await send(acme, 'sesn_1')).toMatchObject({ status: 200 });
   await wait(nobody, 'sesn_3');

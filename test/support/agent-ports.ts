@@ -27,9 +27,8 @@ export function recordingPorts({ callTool, room = Number.POSITIVE_INFINITY }: Po
       return (await callTool?.(name, input)) ?? { text: 'ok', isError: false };
     },
     async reserve(upperBoundTokens) {
-      if (ports.reserved.length >= room) {
+      if (ports.reserved.length >= room)
         throw new AppError('ceiling', 'No tokens are left for today.', { remedy: 'Wait for tomorrow.' });
-      }
       return ports.reserved.push(upperBoundTokens) - 1;
     },
     async settle(reservation, usage) {

@@ -9,9 +9,8 @@ const anyCharacter = fc.nat({ max: 0x10ffff - SURROGATES.count }).map(
   (at) => String.fromCodePoint(at < SURROGATES.from ? at : at + SURROGATES.count),
   (character) => {
     const point = typeof character === 'string' ? (character.codePointAt(0) ?? 0) : 0;
-    if (typeof character !== 'string' || character !== String.fromCodePoint(point) || !character.isWellFormed()) {
+    if (typeof character !== 'string' || character !== String.fromCodePoint(point) || !character.isWellFormed())
       throw new Error('No character.');
-    }
     return point < SURROGATES.from ? point : point - SURROGATES.count;
   },
 );

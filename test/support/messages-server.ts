@@ -66,9 +66,8 @@ export async function startMessagesServer(script: Script) {
 
   const http = createServer(async (incoming, outgoing) => {
     const body = await text(incoming);
-    if (incoming.method !== 'POST' || incoming.url?.split('?')[0] !== '/v1/messages') {
+    if (incoming.method !== 'POST' || incoming.url?.split('?')[0] !== '/v1/messages')
       return write(outgoing, error(404, `${incoming.method} ${incoming.url}`));
-    }
     const request: MessagesRequest = JSON.parse(body);
     const call = requests.push(request);
     bodies.push(body);

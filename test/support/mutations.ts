@@ -33,9 +33,8 @@ export function isObjectText(text: string, isRecord: IsRecord = () => true): boo
 
 /** A copy of a JSON value in which some value, however deep, is another one of it, one of another kind, or gone. */
 export function mutatedValue(value: unknown, random: Random, whole = value): unknown {
-  if (typeof value !== 'object' || value === null || random.below(5) === 0) {
+  if (typeof value !== 'object' || value === null || random.below(5) === 0)
     return random.below(4) === 0 ? structuredClone(placeIn(whole, random)) : random.pick(ODD_VALUES);
-  }
   const keys = Object.keys(value);
   if (keys.length === 0) return null;
   const key = random.pick(keys);

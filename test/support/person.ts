@@ -18,9 +18,7 @@ export function aPerson({ hasSystemd = false } = {}) {
     writeFileSync(join(bin, name), `#!/bin/sh\n${body}\n`);
     chmodSync(join(bin, name), 0o755);
   };
-  if (hasSystemd) {
-    program('systemctl', `echo "$@" >> '${systemctlCalls}'\n[ "$2" = is-active ] && echo active\nexit 0`);
-  }
+  if (hasSystemd) program('systemctl', `echo "$@" >> '${systemctlCalls}'\n[ "$2" = is-active ] && echo active\nexit 0`);
   // Coreutils of the fakes, and nothing that could reach the real schedulers.
   for (const name of ['cat', 'rm', 'echo']) program(name, `PATH=/usr/bin:/bin exec ${name} "$@"`);
   return {

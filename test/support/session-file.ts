@@ -73,9 +73,8 @@ export function sessionFile(dir: string, options: SessionOptions = {}) {
       if ('queues' in step) {
         records += 1;
         const timestamp = new Date(startsAt + records * 10_000).toISOString();
-        for (const more of [{ operation: 'enqueue', content: step.queues }, { operation: 'remove' }]) {
+        for (const more of [{ operation: 'enqueue', content: step.queues }, { operation: 'remove' }])
           appendFileSync(path, `${JSON.stringify({ type: 'queue-operation', timestamp, sessionId: id, ...more })}\n`);
-        }
         continue;
       }
       const messageId = `msg_${id.slice(0, 4)}${records}`;

@@ -49,8 +49,7 @@ describe('memory that nocturne recalled', () => {
   });
 
   test('that stands alone was not said by a person, nor does it begin a turn; unclosed it reaches to the end', async () => {
-    for (const said of [recalled, '<nocturne-memory>\n- Use pnpm']) {
+    for (const said of [recalled, '<nocturne-memory>\n- Use pnpm'])
       expect(await read(['user', said])).toMatchObject([{ speaker: 'harness', beginsTurn: false, parts: [] }]);
-    }
   });
 });

@@ -42,8 +42,7 @@ describe.skipIf(!hasReal)('what people said (../shared/transcripts; skipped wher
   test('in Codex is all read, and nothing else', async () => {
     const files = await realFiles(/^codex.*\.jsonl$/);
     expect(files.length).toBeGreaterThan(10);
-    for (const file of files) {
+    for (const file of files)
       expect(await read(file), file).toEqual(saidInCodex(readFileSync(join(real, file), 'utf8')));
-    }
   });
 });

@@ -126,9 +126,8 @@ function fenceEnds(lines: Line[]): (at: number) => number {
 /** A line that opens a comment of its own cannot end an earlier one: that one was left open. */
 function endOfComment(lines: Line[], at: number): number {
   if (textAt(lines, at).includes('-->')) return at;
-  for (let end = at + 1; end < lines.length; end++) {
+  for (let end = at + 1; end < lines.length; end++)
     if (/<!--|-->/.test(textAt(lines, end))) return textAt(lines, end).includes('<!--') ? at : end;
-  }
   return at;
 }
 

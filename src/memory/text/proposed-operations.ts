@@ -141,9 +141,7 @@ export class ProposedOperations {
     for (let isWhole = false; !isWhole; ) {
       const faults = faultsIn(kept);
       isWhole = faults.every((found) => found.length === 0);
-      for (const [at, each] of kept.entries()) {
-        if (faults[at]?.length) fallen.push({ ...each, problems: faults[at] });
-      }
+      for (const [at, each] of kept.entries()) if (faults[at]?.length) fallen.push({ ...each, problems: faults[at] });
       kept = kept.filter((_, at) => faults[at]?.length === 0);
     }
     // And what only an operation that falls stood in the way of, stands.

@@ -71,7 +71,6 @@ test('a model id names a program, with a model of it or without; no other does',
   expect(programOf('claude-code')).toEqual({ name: 'claude-code' });
   expect(programOf('codex/gpt-5.5')).toEqual({ name: 'codex', model: 'gpt-5.5' });
   expect(programOf('claude-code/us.anthropic/x')).toEqual({ name: 'claude-code', model: 'us.anthropic/x' });
-  for (const other of ['claude-opus-5-5', 'offline', 'gemini', 'codex/', 'Codex', 'codex-2', 'x/codex', 'toString']) {
+  for (const other of ['claude-opus-5-5', 'offline', 'gemini', 'codex/', 'Codex', 'codex-2', 'x/codex', 'toString'])
     expect(programOf(other), other).toBeNull();
-  }
 });

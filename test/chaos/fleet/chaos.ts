@@ -77,9 +77,8 @@ export async function runFleetChaos(plan: FleetPlan, say: (line: string) => void
     // Only where nothing is under way is it known what was spent before.
     const isAtRest = run.violations.length === 0;
     const ceiling = isAtRest ? await reachCeiling(run, random) : null;
-    for (const { name, code } of await fleet.stop()) {
+    for (const { name, code } of await fleet.stop())
       if (code !== 0) run.violations.push(`${name} ended SIGTERM with ${code}.`);
-    }
     const violations = [...verdict.violations, ...run.violations, ...fleet.deaths];
     isKept = violations.length > 0;
     if (isKept) violations.push(`Everything is kept in ${root}.`);

@@ -56,9 +56,8 @@ function countMarks(kept: KeptStore, { marks, verdict }: { marks: string[]; verd
   for (const found of inLogs) if (!said.has(found)) verdict.violations.push(`${kept.id}: nobody said ${found}.`);
   const logged = new Set(inLogs);
   const inTopics = stationsIn(kept, (path) => /^[^/]+\.md$/.test(path) && path !== 'MEMORY.md');
-  for (const found of inTopics) {
+  for (const found of inTopics)
     if (!logged.has(found)) verdict.violations.push(`${kept.id}: a topic has ${found}, which no log has.`);
-  }
   if (new Set(inTopics).size < inTopics.length) verdict.violations.push(`${kept.id}: a topic says something twice.`);
 }
 

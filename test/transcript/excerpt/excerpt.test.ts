@@ -441,8 +441,7 @@ describe('finding a source', () => {
     expect(findSource(excerpt, 'aaaaaaaa-1')?.speaker).toBe('human');
     expect(findSource(excerpt, 'bbbbbbbb')?.speaker).toBe('assistant');
     expect(findSource(excerpt, 'b')?.speaker).toBe('tool');
-    for (const unknown of ['', 'aaaaaaa', 'cccccccc', '__proto__', 'constructor']) {
+    for (const unknown of ['', 'aaaaaaa', 'cccccccc', '__proto__', 'constructor'])
       expect(findSource(excerpt, unknown)).toBeUndefined();
-    }
   });
 });

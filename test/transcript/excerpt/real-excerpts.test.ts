@@ -155,9 +155,8 @@ describe.skipIf(!hasReal)('excerpts of real sessions', () => {
         if (tokensOf(lines.join('\n')) > budget - 80) continue;
         const isCut = texts.some(({ untyped, text }) => untyped === 'pasted' && text.length > 3_000);
         const typed = isCut ? texts.filter(({ untyped }) => untyped !== 'pasted').map(({ text }) => text) : [said];
-        for (const line of typed.flatMap((text) => text.split(LINE_END))) {
+        for (const line of typed.flatMap((text) => text.split(LINE_END)))
           expect(offering[0]?.text.includes(`| ${line}`), place).toBe(true);
-        }
       }
     }
     expect(checked).toBeGreaterThan(sized({ quick: 150, deep: 300 }) / EVERY[budget]);

@@ -29,9 +29,7 @@ test('each fixture is taken for its own format by that format alone', async () =
   expect(files.length).toBeGreaterThanOrEqual(9);
   for (const file of files) {
     const takenFor: string[] = [];
-    for (const format of FORMATS) {
-      if (await format.open(sourceOf(join(fixtures, file)))) takenFor.push(format.name);
-    }
+    for (const format of FORMATS) if (await format.open(sourceOf(join(fixtures, file)))) takenFor.push(format.name);
     expect(takenFor, file).toEqual([named(file)]);
   }
 });
@@ -65,9 +63,8 @@ const odd: [string, unknown][] = [
 const refusal = { code: 'unknown-format', message: expect.stringContaining('claude-code, ') };
 
 test.each(odd)('%s is of an unknown format', async (_, value) => {
-  for (const indent of [0, 2]) {
+  for (const indent of [0, 2])
     await expect(openSession(transcriptOf(JSON.stringify(value, null, indent)))).rejects.toMatchObject(refusal);
-  }
 });
 
 test.each([

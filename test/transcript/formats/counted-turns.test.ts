@@ -126,8 +126,7 @@ describe.skipIf(!hasReal)('real sessions (../shared/transcripts; skipped where t
   test('of other agents, and summaries, are refused', async () => {
     const files = await realFiles(/\.summary\.json$/);
     expect(files.length).toBeGreaterThan(0);
-    for (const file of files) {
+    for (const file of files)
       await expect(openSession(join(real, file)), file).rejects.toMatchObject({ code: 'unknown-format' });
-    }
   });
 });
