@@ -5,6 +5,7 @@
 import Database from 'better-sqlite3';
 import { makeWhole, moveFile, removeFile, statNow } from '../base/files/files.ts';
 import type { Row } from './sql.ts';
+import { telling } from './sqlite.ts';
 
 export interface OldDatabase {
   /** All rows of a table, in the order in which they came; none where it has no such table. */
@@ -55,9 +56,12 @@ function reading(db: Database.Database): OldDatabase {
 /** Gives such a database another name, with all that stood in its log, and leaves the mark. Answers that name. */
 export function putAside(path: string): string {
   const db = new Database(path, { fileMustExist: true, timeout: 15_000 });
-  db.pragma('wal_checkpoint(truncate)');
-  db.pragma('journal_mode = delete');
-  db.close();
+  try {
+    // A process of the earlier one that still works holds it.
+    telling(path, () => db.exec('pragma wal_checkpoint(truncate); pragma journal_mode = delete'));
+  } finally {
+    db.close();
+  }
   let aside = `${path}.before`;
   for (let n = 2; statNow(aside); n += 1) aside = `${path}.before-${n}`;
   moveFile(path, aside);

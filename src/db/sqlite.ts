@@ -133,7 +133,7 @@ function told(path: string, error: unknown): unknown {
   const found = `${path}: ${(error as Error).message}.`;
   if (isDamage(error)) return new AppError('storage', `Damaged: ${found}`, { remedy: IF_DAMAGED, cause: error });
   if (isBusy(error)) {
-    const remedy = 'Nothing was changed; try again when it is done.';
+    const remedy = 'Nothing was changed; try again when it is done, or end it.';
     return new AppError('conflict', `Another process has been writing to ${found}`, { remedy, cause: error });
   }
   if (!/^SQLITE_(?:FULL|IOERR|READONLY|CANTOPEN)/.test(code)) return error;

@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import Anthropic, { AuthenticationError } from '@anthropic-ai/sdk';
+import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
 import { openApp } from '../../src/worker/compose.ts';
@@ -115,6 +116,17 @@ test('broken off before its databases were put aside it goes on, and nothing is 
   expect((await run('list', ...at)).code).toBe(0);
   for (const words of [PNPM, LINTER, REDIS, THURSDAYS]) expect([words, await kept(words)]).toEqual([words, 1]);
   expect(await json(...at)).toMatchObject({ spendToday: { usedTokens: 660 } });
+});
+
+test('while a process of the earlier nocturne is at work there, that is said, and afterwards all is taken in', async () => {
+  const old = copyHome('plain');
+  const theirs = new Database(join(old.home, 'home.db'));
+  theirs.exec('pragma journal_mode = wal; select * from sqlite_master');
+  const { run, at, kept } = await begin(old);
+  const stderr = expect.stringMatching(/Another process has been writing to .*home\.db.*\n.*or end it\./);
+  expect(await run('list', ...at)).toMatchObject({ code: 1, stderr });
+  theirs.close();
+  expect(await kept(PNPM)).toBe(1);
 });
 
 test('of two processes that start at once one takes a home in, and both have it', async () => {
