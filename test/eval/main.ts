@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
 import { OFFLINE_MODEL, requireAccess } from '../../src/agent/agent-types.ts';
 import { type Config, loadConfig } from '../../src/base/config/config.ts';
@@ -15,7 +15,7 @@ import { renderPrompt } from '../../src/base/prompt.ts';
 import { EXIT, note, print, progress } from '../../src/terminal/output.ts';
 import { openApp } from '../../src/worker/compose.ts';
 import type { Parts } from '../../src/worker/job-bounds.ts';
-import { type Play, playChain, SYSTEMS, type SystemName, type ToldTo } from './chain/play.ts';
+import { type ChainOptions, chainOptions, runChains } from './chain/commands.ts';
 import { estimateRun, sayEstimate } from './estimate.ts';
 import { readLocomo } from './locomo.ts';
 import { liveThrough, type OpenNight } from './nights.ts';
@@ -27,14 +27,9 @@ import type { EvalSet, Sample } from './set.ts';
 import { HELD_OUT, OWN } from './sets.ts';
 import { stepsIn } from './steps.ts';
 
-interface Options {
-  model?: string;
+interface Options extends ChainOptions {
   set?: 'own' | 'held-out' | 'locomo';
   locomo?: string;
-  chain?: string;
-  system?: SystemName;
-  sessions?: string;
-  out?: string;
   samples?: number;
   perfect?: boolean;
   against?: string;
@@ -45,20 +40,11 @@ interface Options {
 }
 
 const program = () =>
-  new Command('npm run eval --')
+  chainOptions(new Command('npm run eval --'))
     .description('measures extraction and dream over sessions whose facts are known')
     .option('--model <id>', 'the model of both jobs; default: the configured one where a key is there, else offline')
     .addOption(new Option('--set <name>', 'which sessions; default: own').choices(['own', 'held-out', 'locomo']))
     .option('--locomo <file>', "LoCoMo's locomo10.json, which is the set then")
-    .option(
-      '--chain <dir>',
-      'play the sessions of DIR, or of a chain in chains.json, in their order; keep what each was told',
-    )
-    .addOption(
-      new Option('--system <name>', 'what a chain is played with').choices(Object.keys(SYSTEMS)).default('nocturne'),
-    )
-    .option('--sessions <dir>', 'where the transcripts of chains.json lie; default: NOCTURNE_EVAL_SESSIONS')
-    .option('--out <dir>', 'where a chain keeps its play; the same one goes on, or is played again from its answers')
     .option('--samples <count>', 'only the first ones of the set (a person, a conversation)', readCount)
     .option('--perfect', "take the set's own facts for the extraction, so that the dream alone is measured")
     .option('--against <file>', 'compare with an earlier result, as --json wrote it')
@@ -95,7 +81,7 @@ async function main(options: Options, parts: Parts): Promise<void> {
   const { access } = config;
   const hasKey = access.apiKey !== undefined || access.authToken !== undefined;
   const model = options.model ?? (hasKey ? config.model : OFFLINE_MODEL);
-  if (options.chain) return chain(options.chain, { ...options, model, environment: config.environment, parts });
+  if (await runChains(options, { model, environment: config.environment, parts })) return;
   const set = await readSet(options);
   const like = { set: set.name, samples: set.samples.map(({ name }) => name) };
   const before = options.against ? await readAgainst(options.against, like) : undefined;
@@ -148,34 +134,6 @@ async function main(options: Options, parts: Parts): Promise<void> {
     else if (isDone || model === OFFLINE_MODEL) rmSync(root, { recursive: true, force: true, maxRetries: 5 });
     else note(`The same command goes on from here; ${root} holds what was done.`);
   }
-}
-
-async function chain(
-  dir: string,
-  { out, ...play }: Pick<Options, 'out' | 'json'> & Omit<Play, 'out' | 'say'>,
-): Promise<void> {
-  const to = resolve(out ?? mkdtempSync(join(tmpdir(), 'nocturne-chain-')));
-  const bar = progress('opening');
-  const { sessions, told, asked, others } = await playChain(dir, {
-    ...play,
-    out: to,
-    say: (text) => bar.say(text),
-  }).finally(() => bar.stop());
-  const spoken = (on: ToldTo['on']) => told.filter((each) => each.on === on && each.text !== '').length;
-  const figures = {
-    sessions,
-    starts: spoken('start'),
-    prompts: spoken('prompt'),
-    failures: spoken('failure'),
-    asked,
-    others,
-  };
-  if (play.json) return print(JSON.stringify({ ...figures, out: to }));
-  print(
-    `${sessions} sessions; told at ${figures.starts} starts, ${figures.prompts} prompts, ${figures.failures} failures.`,
-  );
-  if (others > 0) print(`${others} of ${asked} answers were made for other requests than the code asks now.`);
-  print(`The play is in ${to}: told.jsonl, after/N (memory after each night), answers.jsonl, play.json.`);
 }
 
 /** A directory of its own; where a model is asked, the one that the same command had before, as long as the prompts are. */

@@ -1,0 +1,107 @@
+// What `npm run eval` does with chains: plays one, packs plays for a judge, scores what the judge found, and counts all that is
+// published again.
+
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { type Command, Option } from 'commander';
+import { AppError } from '../../../src/base/errors.ts';
+import { print, progress } from '../../../src/terminal/output.ts';
+import { publishPart } from '../../support/evidence.ts';
+import { pack } from './pack.ts';
+import { type Play, playChain, SYSTEMS, type SystemName, type ToldTo } from './play.ts';
+import { publishedColumns, VERDICTS } from './published.ts';
+import { columnsOf, needsTable, tableOf } from './table.ts';
+import { judgedIn } from './verdicts.ts';
+
+export interface ChainOptions {
+  model?: string;
+  chain?: string;
+  system?: SystemName;
+  sessions?: string;
+  out?: string;
+  pack?: boolean;
+  plays?: string[];
+  seed?: string;
+  score?: string;
+  key?: string;
+  keepAs?: string;
+  chains?: boolean;
+  publish?: boolean;
+  json?: boolean;
+}
+
+const systems = new Option('--system <name>', 'what the chain is played with').choices(Object.keys(SYSTEMS));
+
+export const chainOptions = (command: Command) =>
+  command
+    .option('--chain <name>', 'play the sessions of a chain in chains.json, or of a directory; keep what each was told')
+    .addOption(systems.default('nocturne'))
+    .option('--sessions <dir>', 'where the transcripts of chains.json lie; default: NOCTURNE_EVAL_SESSIONS')
+    .option('--out <dir>', 'where a chain keeps its play; the same one goes on, or is played again from its answers')
+    .option('--pack', 'with --chain, --plays and --out: a package of plays for a judge')
+    .option('--plays <dirs...>', 'the plays to pack, each the --out of one')
+    .option('--seed <number>', 'draws the order of plays and lines; default: 1')
+    .option(
+      '--score <package>',
+      "count a judge's verdicts.jsonl (verdicts-2.jsonl of another, verdicts-3.jsonl of who settles)",
+    )
+    .option('--key <file>', 'the key of the package; default: beside it')
+    .option('--keep-as <name>', 'with --score: publish what was judged, as test/eval/chains/verdicts/NAME.json')
+    .option('--chains', 'count all that was judged of chains again; --publish: into docs/dev/evidence.md')
+    .option('--publish');
+
+/** Returns false where nothing of chains was asked for. */
+export async function runChains(options: ChainOptions, play: Omit<Play, 'out' | 'say'>): Promise<boolean> {
+  if (options.chains) countAll(options);
+  else if (options.score) score(options.score, options);
+  else if (options.pack) await packPlays(options);
+  else if (options.chain) await playOne(options.chain, { ...options, ...play });
+  else return false;
+  return true;
+}
+
+function countAll({ publish }: ChainOptions): void {
+  const columns = publishedColumns();
+  const [table, needs] = [tableOf(columns), needsTable(columns)];
+  if (publish) for (const [name, part] of Object.entries({ worth: table, needs })) publishPart(name, part);
+  print(`${table}\n\n${needs}`);
+}
+
+function score(dir: string, { key, keepAs }: ChainOptions): void {
+  const judged = judgedIn(resolve(dir), key);
+  const columns = columnsOf([judged]);
+  print(`${tableOf(columns)}\n\n${needsTable(columns)}`);
+  if (judged.kappa !== undefined)
+    print(`\nTwo judges: kappa ${judged.kappa.toFixed(2)}; ${JSON.stringify(judged.raw)}`);
+  if (keepAs) writeFileSync(join(VERDICTS, `${keepAs}.json`), `${JSON.stringify(judged)}\n`);
+}
+
+async function packPlays({ chain, plays = [], seed = '1', out, sessions }: ChainOptions): Promise<void> {
+  if (!chain || plays.length === 0 || !out)
+    throw new AppError('bad-input', '--pack needs --chain NAME, --plays DIR… and --out PACKAGE.');
+  const key = await pack({
+    chain,
+    plays: plays.map((dir) => resolve(dir)),
+    seed: Number(seed),
+    out: resolve(out),
+    sessions,
+  });
+  print(`The package is ${resolve(out)}: a judge reads README.md there and writes verdicts.jsonl.`);
+  print(`Which play is whose is in ${key}: keep it from the judge.`);
+}
+
+async function playOne(chain: string, { out, json, ...play }: ChainOptions & Omit<Play, 'out' | 'say'>): Promise<void> {
+  const to = resolve(out ?? mkdtempSync(join(tmpdir(), 'nocturne-chain-')));
+  const bar = progress('opening');
+  const say = (text: string) => bar.say(text);
+  const { sessions, told, asked, others } = await playChain(chain, { ...play, out: to, say }).finally(() => bar.stop());
+  const spoken = (on: ToldTo['on']) => told.filter((each) => each.on === on && each.text !== '').length;
+  const figures = { starts: spoken('start'), prompts: spoken('prompt'), failures: spoken('failure') };
+  if (json) return print(JSON.stringify({ sessions, ...figures, asked, others, out: to }));
+  print(
+    `${sessions} sessions; told at ${figures.starts} starts, ${figures.prompts} prompts, ${figures.failures} failures.`,
+  );
+  if (others > 0) print(`${others} of ${asked} answers were made for other requests than the code asks now.`);
+  print(`The play is in ${to}: told.jsonl, after/N (memory after each night), answers.jsonl, play.json.`);
+}

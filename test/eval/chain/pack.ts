@@ -1,0 +1,172 @@
+// A package for a judge of plays of one chain: systems' names off, in an order drawn by a seed. What tells which play is whose
+// stands beside the package, not in it, with what the plays cost.
+
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AppError } from '../../../src/base/errors.ts';
+import { type Random, seeded } from '../../support/random.ts';
+import { type CostOfSession, costsOf } from './costs.ts';
+import { keptLines, toldLines } from './lines.ts';
+import { type Link, linksOf } from './links.ts';
+import { playIn, type SystemName, toldIn } from './play.ts';
+
+export interface Need {
+  chain: string;
+  id: string;
+  /** Which session of the chain, from 1. */
+  session: number;
+  grade: 'A' | 'B' | 'C';
+  source: 'person' | 'found';
+  fact: string;
+  later: { file: string; line: number };
+  [other: string]: unknown;
+}
+
+export interface PackedPlay {
+  system: SystemName;
+  model: string;
+  commit: string;
+  date: string;
+  costs: CostOfSession[];
+  /** How many lines its sessions were told, a line once a session; how many it keeps at the end. */
+  told: number;
+  kept: number;
+}
+
+/** Which play is whose. */
+export interface Key {
+  chain: string;
+  seed: number;
+  plays: Record<string, PackedPlay>;
+  needs: Pick<Need, 'id' | 'grade' | 'source'>[];
+}
+
+const NEEDS = join(import.meta.dirname, '../chains/needs.jsonl');
+
+export function readLines<T>(path: string): T[] {
+  const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n') : [];
+  return lines.flatMap((line) => (line.trim() === '' ? [] : JSON.parse(line)));
+}
+
+export const needsOf = (chain?: string, path = NEEDS): Need[] =>
+  readLines<Need>(path).filter((need) => chain === undefined || need.chain === chain);
+
+interface Packing {
+  chain: string;
+  plays: string[];
+  seed: number;
+  out: string;
+  sessions?: string;
+  /** In the place of needs.jsonl. */
+  needs?: string;
+}
+
+/** Writes the package to `out`, and the key beside it. Returns where that is. */
+export async function pack({ chain, plays, seed, out, sessions, needs: path }: Packing): Promise<string> {
+  const needs = needsOf(chain, path).filter(({ grade }) => grade !== 'C');
+  if (needs.length === 0) throw new AppError('bad-input', `No needs of ${chain} of grade A or B are written down.`);
+  const links = await linksOf(chain, sessions);
+  const random = seeded(seed);
+  const letters = shuffled(plays, random).map((dir, at) => ({ dir, letter: String.fromCharCode(65 + at) }));
+  rmSync(out, { recursive: true, force: true });
+  const packed = letters.map(({ dir, letter }) => {
+    const told = links.map((link, at) => writeTold(link, { dir, file: join(out, 'told', `${at + 1}-${letter}.md`) }));
+    for (const at of links.keys()) {
+      const before = at === 0 ? [] : keptLines(join(dir, 'after', String(at)), { withLogs: true });
+      write(join(out, 'before', `${at + 1}-${letter}.md`), numbered(before));
+    }
+    const kept = keptLines(join(dir, 'after', String(links.length)), { withLogs: false });
+    write(join(out, 'memory', `${letter}.md`), numbered(shuffled(kept, random)));
+    return { letter, dir, told, kept: kept.length };
+  });
+  const asked = needs.map(({ id, session, source, fact, later }) => {
+    const counts = packed.map(({ letter, told }) => [letter, told[session - 1]?.(later.line) ?? 0]);
+    const { file, line } = later;
+    return { need: id, session, source, fact, file, line, told: Object.fromEntries(counts) };
+  });
+  write(join(out, 'needs.jsonl'), asked.map((need) => `${JSON.stringify(need)}\n`).join(''));
+  const sessionsAre = links.map(({ startsAt, path: file }, at) => `${at + 1}. ${startsAt}: ${file}`).join('\n');
+  write(join(out, 'README.md'), `${BRIEF}\n## Sessions\n\n${sessionsAre}\n`);
+  const ofPlays = packed.map(({ letter, dir, told, kept }): [string, PackedPlay] => {
+    const { system, model, commit, date } = playIn(dir);
+    const count = told.reduce((all, until) => all + until(Infinity), 0);
+    return [letter, { system, model, commit, date, costs: costsOf(dir), told: count, kept }];
+  });
+  const ids = needs.map(({ id, grade, source }) => ({ id, grade, source }));
+  const key: Key = { chain, seed, plays: Object.fromEntries(ofPlays), needs: ids };
+  write(`${out}.KEY.json`, `${JSON.stringify(key, null, 1)}\n`);
+  return `${out}.KEY.json`;
+}
+
+/** What the session was told, its lines numbered. Returns how many of them came before a line of the transcript. */
+function writeTold(link: Link, { dir, file }: { dir: string; file: string }): (line: number) => number {
+  const transcript = readFileSync(link.path, 'utf8').split('\n');
+  const told = toldIn(dir).filter(({ session }) => session === link.id);
+  const parts: string[] = [];
+  const after: number[] = [];
+  for (const each of told) {
+    const lines = toldLines(each);
+    if (lines.length === 0) continue;
+    // A message of several parts goes by the id of its record, and what stands behind it.
+    const [record = ''] = (each.message ?? '').split('/');
+    const at = each.message === null ? 0 : transcript.findIndex((line) => line.includes(`"${record}"`)) + 1;
+    parts.push(`## ${each.on}${at > 0 ? `, line ${at}` : ''}\n\n${numbered(lines, after.length)}`);
+    after.push(...lines.map(() => at));
+  }
+  write(file, parts.join('\n'));
+  return (line) => after.filter((at) => at < line).length;
+}
+
+const numbered = (lines: string[], from = 0) => lines.map((line, at) => `${from + at + 1}: ${line}\n`).join('');
+
+function shuffled<T>(items: readonly T[], random: Random): T[] {
+  return items
+    .map((item) => ({ item, at: random.below(2 ** 32) }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ item }) => item);
+}
+
+function write(file: string, text: string): void {
+  mkdirSync(join(file, '..'), { recursive: true });
+  writeFileSync(file, text);
+}
+
+const BRIEF = `# What to judge
+
+Sessions of a coding agent in one repository, in the order of their days. Several memories saw the same sessions, one after another; each is
+a letter here. Judge from these texts and the sessions alone; what a memory is called and how it works is nothing to you. Write
+\`verdicts.jsonl\` in this directory, one JSON object a line, in any order. Judge all of it: what is missing is told as missing.
+
+## Needs
+
+\`needs.jsonl\` says, a line each: in session \`session\` it would have helped to know \`fact\` at the latest at line \`line\` of \`file\`.
+\`told/SESSION-LETTER.md\` is what the session was given, where it began, with a prompt, at a failing call. \`told\` says for each letter how many of
+its lines had been given by then; lines with higher numbers came too late and do not count. For each need and letter:
+
+    {"need":"…","play":"A","told":"full"}
+
+- \`full\`: the fact stands in those lines, its meaning kept, so that the agent could act by it; other words are fine.
+- \`part\`: something of it that helps stands there, something that matters lacks.
+- \`held\`: it does not stand there, but wholly or in part in \`before/SESSION-LETTER.md\`, the memory as it was before the session.
+- \`none\`: neither.
+
+A need whose fact anybody reads from the repository as it was, at the first place where they look, counts for nobody:
+\`{"need":"…","repository":true}\`.
+
+## Lines that were told
+
+For each line of \`told/SESSION-LETTER.md\` that was out of date or of another machine or project when the session was given it:
+
+    {"play":"A","session":3,"line":12,"stale":true,"misled":true}
+
+\`misled\`: it would have led astray in that session, or did. Lines that are well are left out.
+
+## The memory at the end
+
+\`memory/LETTER.md\`, every line of it:
+
+    {"play":"A","line":1,"true":"yes","worth":"yes"}
+
+- \`true\`: \`yes\`, \`part\`, \`no\`: as the sessions show it, at the day of which it speaks.
+- \`worth\`: \`yes\`: you would keep it for later sessions here; \`trivial\`: true, and nobody needs it; \`trap\`: it will mislead.
+`;
