@@ -26,7 +26,7 @@ import { withoutTagLines } from '../../src/rules/as-read.ts';
 import { overtakenIn } from '../../src/rules/overtaken.ts';
 import { findSource, type SourceMessage } from '../../src/transcript/excerpt/excerpt.ts';
 import type { Session } from '../../src/transcript/session.ts';
-import { knownMemory } from './known-memory.ts';
+import { knownMemory, safe } from './known-memory.ts';
 import type { SortedTurns } from './pending-turns.ts';
 import type { Offered } from './shown-turns.ts';
 
@@ -151,7 +151,7 @@ async function runExtractor(
   const ports = spend(continues && String(continues.model));
   const ending = await runWithTools(
     { memory: memory.id, system: continues ? '' : system.text, input: input.text, continues },
-    canLookUp ? [record, memoryViewTool((path, range) => viewMemory(files, { path, range }))] : [record],
+    canLookUp ? [record, memoryViewTool((path, range) => viewMemory(files, { path, range }, safe))] : [record],
     {
       ...deps,
       spend: { reserve: (tokens, output, { paid }) => ports.reserve(tokens, output, paid), settle: ports.settle },

@@ -32,8 +32,12 @@ export function withinMemory(path: string): string {
   });
 }
 
-/** Answers `view`. Errors: `bad-input` for a path or a range that is not there. */
-export async function viewMemory(files: MemoryFiles, { path, range }: ViewRequest): Promise<string> {
+/** Answers `view`. `clean`: what a text and a listing go through first. Errors: `bad-input` for a path or a range that is not there. */
+export async function viewMemory(
+  files: MemoryFiles,
+  { path, range }: ViewRequest,
+  clean = async (text: string) => text,
+): Promise<string> {
   // Models ask for these, and they are never there.
   if (path === '/' || (path.startsWith(`${TOOL_ROOT}/`) && path.split('/').includes('.'))) throw notThere(path);
   const shown = path.endsWith('/') ? path.slice(0, -1) : path;
@@ -42,7 +46,7 @@ export async function viewMemory(files: MemoryFiles, { path, range }: ViewReques
   if (within !== '' && !isMemoryPath(within)) checkFilePath(within);
   const file = within === '' ? null : await files.read({ path: within });
   if (file) {
-    const lines = numberedLines(file.text);
+    const lines = numberedLines(await clean(file.text));
     if (lines.length > MAX_LINES)
       throw new AppError('bad-input', `File ${path} exceeds maximum line limit of 999,999 lines.`);
     const header = `Here's the content of ${path} with line numbers:`;
@@ -52,7 +56,7 @@ export async function viewMemory(files: MemoryFiles, { path, range }: ViewReques
   const { items } = await files.list({ prefix });
   const there = (items as FileInfo[]).filter((item) => isMemoryPath(item.path));
   if (within !== '' && there.length === 0) throw notThere(path);
-  return viewDirectory(shown, { prefix, items: there, range });
+  return clean(viewDirectory(shown, { prefix, items: there, range }));
 }
 
 /** The lines `from` to `to` of a text, numbered, with two more on either side. */

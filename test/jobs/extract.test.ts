@@ -3,6 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { lookInto } from '../../src/memory/commit.ts';
 import { keepPieces, sessionNamed } from '../../src/memory/session-rows.ts';
 import { openSession } from '../../src/transcript/session.ts';
 import { testModel } from '../support/app.ts';
@@ -153,6 +154,22 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     expect(JSON.stringify(server.requests)).not.toMatch(/4711|Use spaces/);
     await here.extract(session, {}, { server });
     expect(server.requests).toHaveLength(1);
+  });
+
+  it('a token that a person wrote into a topic is in no request, where the model looks it up neither, and stays on the disk', async (here) => {
+    const token = `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`;
+    const rules = Array.from({ length: 400 }, (_, at) => `- Rule ${at} of this project has ${at * 7} words.`).join(
+      '\n',
+    );
+    const topic = `- The registry takes ${token}.\n${rules}\n`;
+    writeFileSync(join(here.dir, 'deploys.md'), topic);
+    await lookInto(here.memories, { memory: here.row.id, paths: 'all' });
+    const view = { name: 'memory', input: { command: 'view', path: '/memories/deploys.md' } };
+    const server = await testModel((_, call) => (call === 1 ? { tools: [view] } : says('Nothing.')));
+    await here.extract(threeTurns(), {}, { server });
+    expect(JSON.stringify(server.requests[1]?.messages.at(-1))).toContain('The registry takes [redacted:');
+    expect(JSON.stringify(server.requests)).not.toContain(token);
+    expect(here.file('deploys.md')).toBe(topic);
   });
 
   it('what was declined is covered as such, until a person takes it', async (here) => {
