@@ -2,11 +2,12 @@
 // after a failure, is due now, or is taken off the list.
 
 import { resolve } from 'node:path';
+import type { Config } from '../base/config/config.ts';
 import { AppError } from '../base/errors.ts';
 import { canonicalPath } from '../base/files/directories.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { memoryRow } from '../memory/memories.ts';
-import { gitRoot, pauseEnd } from '../memory/paths.ts';
+import { gitRoot, pausedAt, pauseEnd } from '../memory/paths.ts';
 import type { SessionRow } from '../memory/session-rows.ts';
 import { wholeId } from '../memory/short-ids.ts';
 import { closeBreaker } from '../queue/breaker.ts';
@@ -15,7 +16,7 @@ import { endPause, pause as pauseAll, pausesOf } from '../queue/pauses.ts';
 import { reopenDay } from '../queue/spend.ts';
 import { dismiss, listWork, releasePaused, retry as retryRows } from '../queue/waiting-work.ts';
 import { print } from '../terminal/output.ts';
-import { plainly, sayTime } from '../terminal/phrases.ts';
+import { plainly, sayTime, shellPath } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { type CommonOptions, MEMORY, parsed, withApp } from './cli-options.ts';
 import { namesOf } from './later.ts';
@@ -40,7 +41,7 @@ const pause: CommandSpec<PauseOptions> = {
     ['--project [dir]', 'only the project of this directory (default: the current one)'],
   ],
   more: 'Sessions wait meanwhile, and nothing is recalled.',
-  json: '{ project, until }; with --off { project, wasPaused, released, enabled, reason }',
+  json: '{ project, until }; with --off { project, wasPaused, released, left, enabled, reason }',
   examples: ['pause --for 2h --project', 'pause --off'],
   inApp: (app, call) => (call.options.off ? stop(app, call) : begin(app, call)),
 };
@@ -60,22 +61,26 @@ async function stop(app: App, { options }: Call<PauseOptions>): Promise<void> {
   const { db, clock, config } = app;
   const project = projectFrom(options);
   const now = clock.now();
-  const wasPaused = (await pausesOf(db, now)).some((each) => each.project === project);
-  await endPause(db, project, now);
+  const pauses = await pausesOf(db, now);
+  const ended = pauses.find((each) => (project === null ? each.project : pausedAt(each, project)) === project);
+  const left = ended ? await endPause(db, ended.project, now) : pauses;
   // What another pause still holds is held again by whoever comes to work it.
-  const released = wasPaused ? await releasePaused(db, now) : 0;
-  const { enabled, reason } = await app.standing({ cwd: project ?? undefined });
-  const here = await app.standing({ cwd: process.cwd() });
-  if (options.json) return print({ project, wasPaused, released, enabled, reason });
+  const released = ended ? await releasePaused(db, now) : 0;
+  const { enabled, reason, pausedUntil } = await app.standing({ cwd: project ?? undefined });
+  if (options.json) return print({ project, wasPaused: ended !== undefined, released, left, enabled, reason });
   const what = plainly(project ?? 'nocturne', config);
   const due = released > 0 ? `; ${released} that waited ${released === 1 ? 'is' : 'are'} due now` : '';
-  print(wasPaused ? `${what} is not paused any more${due}` : `${what} was not paused`);
-  if (!enabled) print(`still off: ${plainly(reason, config)}`);
-  // Who ends the pause of all means the one that keeps this project back.
-  else if (project === null && here.pausedProject) {
-    const end = pauseEnd(here.pausedProject);
-    print(`still off here: ${plainly(here.reason, config)}${here.reason.endsWith(end) ? '' : `; ${end} ends that`}`);
+  print(ended ? `${what} is not paused any more${due}` : `${what} was not paused`);
+  if (!enabled && pausedUntil === undefined) print(`still off: ${plainly(reason, config)}`);
+  for (const { project: of, until } of left) {
+    const when = until === null ? '' : ` until ${sayTime(until, config)}`;
+    print(`still paused: ${plainly(of ?? 'everything', config)}${when}; ${endOf(of, config)} ends that`);
   }
+}
+
+/** The command that ends it from everywhere. */
+function endOf(project: string | null, config: Config): string {
+  return `${pauseEnd(project)}${project === null ? '' : ` ${shellPath(project, config)}`}`;
 }
 
 /** The root of the project that is meant; null: everything. */

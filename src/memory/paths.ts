@@ -9,7 +9,7 @@ import { hash } from 'node:crypto';
 import { basename, dirname, join, matchesGlob, resolve } from 'node:path';
 import { AppError } from '../base/errors.ts';
 import { canonicalPath, isDirectory, kindOf } from '../base/files/directories.ts';
-import { readTextNow } from '../base/files/files.ts';
+import { readTextNow, statNow } from '../base/files/files.ts';
 
 interface GivenPath {
   path: string;
@@ -144,6 +144,15 @@ function mainCheckout(top: string, gitDir: string): string | null {
   return worktree ? canonicalPath(resolve(shared, worktree)) : shared;
 }
 
+export interface Pause {
+  /** The root of a project; null: everything. */
+  project: string | null;
+  /** ISO-8601; null: until a person ends it. */
+  until: string | null;
+  /** When that directory was made: by this it is known where it was moved. */
+  bornMs?: number;
+}
+
 type AgentSwitch = { path: string; autoMemoryEnabled?: boolean; problem?: string };
 
 export interface Switches {
@@ -164,8 +173,8 @@ export interface Switches {
   projects: Record<string, { enabled: boolean }>;
   /** Globs. */
   excludedPaths: string[];
-  /** ISO-8601 `until`; those that are over are left out. `project` null: everything. */
-  pauses: { project: string | null; until: string | null }[];
+  /** Those that are over are left out. */
+  pauses: Pause[];
   userDir: string;
 }
 
@@ -186,6 +195,12 @@ const PAUSED = 'nocturne is paused';
 /** The command that ends a pause, for a project where one stands in it. */
 export function pauseEnd(project: string | null | undefined): string {
   return `nocturne pause --off${project ? ' --project' : ''}`;
+}
+
+/** Where the project of a pause is, of which `root` may be the directory by now. */
+export function pausedAt({ project, bornMs }: Pause, root: string): string | null {
+  const isMoved = project !== null && bornMs && statNow(project) === null && statNow(root)?.bornMs === bornMs;
+  return isMoved ? root : project;
 }
 
 /** The directories that stand for where a session ran: its own, as recorded and with links resolved, and its project's. */

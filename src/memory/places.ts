@@ -13,6 +13,7 @@ import {
   decideEnablement,
   type Enablement,
   gitRoot,
+  pausedAt,
   projectMemoryDir,
   type Switches,
 } from './paths.ts';
@@ -121,7 +122,9 @@ export async function enablementFor(
   // The directory of another system has no place on this disk.
   const isRead = isAbsolute(cwd) && !ignoreAgentSwitches;
   const projectSwitch = isRead ? await readProjectSwitch(projectDirs(cwd)) : null;
-  return decideEnablement({ ...switches, projectSwitch }, [cwd, canonical, gitRoot(cwd) ?? canonical]);
+  const root = gitRoot(cwd) ?? canonical;
+  const here = pauses.map((pause) => ({ ...pause, project: pausedAt(pause, root) }));
+  return decideEnablement({ ...switches, pauses: here, projectSwitch }, [cwd, canonical, root]);
 }
 
 /**

@@ -1,13 +1,8 @@
 // The pauses that a person made, of a project or of everything, for all who work unasked. One value of the database keeps them.
 
+import { statNow } from '../base/files/files.ts';
 import { type Db, keepSetting, type Sql, settingOf } from '../db/sql.ts';
-
-export interface Pause {
-  /** The root of a project; null: everything. */
-  project: string | null;
-  /** ISO-8601; null: until a person ends it. */
-  until: string | null;
-}
+import type { Pause } from '../memory/paths.ts';
 
 /** Those that are not over, everything's first. */
 export async function pausesOf(sql: Sql, now: Date): Promise<Pause[]> {
@@ -20,7 +15,11 @@ export async function pausesOf(sql: Sql, now: Date): Promise<Pause[]> {
 
 /** Pauses, in place of what was said of the same project before; answers the pauses from then on. */
 export function pause(db: Db, pause: Pause, now: Date): Promise<Pause[]> {
-  return change(db, now, (pauses) => [...pauses.filter(({ project }) => project !== pause.project), pause]);
+  const bornMs = pause.project === null ? undefined : statNow(pause.project)?.bornMs;
+  return change(db, now, (pauses) => [
+    ...pauses.filter(({ project }) => project !== pause.project),
+    { ...pause, bornMs },
+  ]);
 }
 
 /** Ends the pause of a project, or of everything; answers those that are left. */

@@ -1,7 +1,7 @@
 // Recall as its users meet it: the command, the SessionStart hook, the library; and the switches at every door.
 
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Environment } from '../../src/base/config/config.ts';
@@ -287,15 +287,30 @@ test('a project is paused by its root, for all its directories and no other', as
   expect(paused).toEqual({ project: root, until: null });
   expect(await answer(environment, { cwd: root })).toBe('');
   expect(await answer(environment, { cwd: tempDir() })).not.toBe('');
-  // What is said to end it ends it, and what would not says so.
-  const all = await runHere(['pause', '--off'], environment, { cwd: root });
-  expect(all.stdout).toMatch(/^nocturne was not paused\nstill off here: .* until nocturne pause --off --project\n$/);
+  // What would not end it says, from everywhere, what does.
+  const end = `nocturne pause --off --project ${root}`;
+  const all = await runHere(['pause', '--off'], environment, { cwd: tempDir() });
+  expect(all.stdout).toBe(`nocturne was not paused\nstill paused: ${root}; ${end} ends that\n`);
   await runHere(['pause', '--project', '--for', '2h'], environment, { cwd: root });
   const timed = await runHere(['pause', '--off'], environment, { cwd: root });
-  expect(timed.stdout).toMatch(/\nstill off here: .* until today .*; nocturne pause --off --project ends that\n$/);
-  expect((await runHere(['pause', '--off'], environment, { cwd: tempDir() })).stdout).toBe('nocturne was not paused\n');
+  expect(timed.stdout).toBe(`nocturne was not paused\nstill paused: ${root} until today 04:00; ${end} ends that\n`);
   await runHere(['pause', '--off', '--project', root], environment);
   expect(await answer(environment, { cwd: root })).not.toBe('');
+  expect((await runHere(['pause', '--off'], environment)).stdout).toBe('nocturne was not paused\n');
+});
+
+test('the pause of a project goes where its directory is moved to, and is ended there', async () => {
+  const { environment } = await filledApp();
+  const root = join(tempDir(), 'orchard');
+  mkdirSync(root);
+  await runHere(['pause', '--project'], environment, { cwd: root });
+  const moved = `${root}-moved`;
+  renameSync(root, moved);
+  expect(await answer(environment, { cwd: moved })).toBe('');
+  expect((await runHere(['pause', '--off', '--project'], environment, { cwd: moved })).stdout).toBe(
+    `${moved} is not paused any more\n`,
+  );
+  expect(await answer(environment, { cwd: moved })).not.toBe('');
 });
 
 test.each(['0h', 'soon'])('pause --for %s is refused', async (time) => {

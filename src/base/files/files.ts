@@ -22,6 +22,8 @@ export interface Stat {
   modifiedMs: number;
   changedMs: number;
   inode: number;
+  /** When it was made, which stays where it is moved; 0 where the disk does not say. */
+  bornMs: number;
 }
 
 /** The whole file as UTF-8 text, or null where there is none. */
@@ -73,8 +75,8 @@ export function readEndNow(path: string, bytes: number): string | null {
 export function statNow(path: string): Stat | null {
   const stat = absentAsNull(path, () => fs.lstatSync(path, { throwIfNoEntry: false }));
   if (!stat) return null;
-  const { size: bytes, mtimeMs: modifiedMs, ctimeMs: changedMs, ino: inode } = stat;
-  return { isFile: stat.isFile(), bytes, modifiedMs, changedMs, inode };
+  const { size: bytes, mtimeMs: modifiedMs, ctimeMs: changedMs, ino: inode, birthtimeMs: bornMs } = stat;
+  return { isFile: stat.isFile(), bytes, modifiedMs, changedMs, inode, bornMs };
 }
 
 /** Whether the bytes of a file are UTF-8 text, so that reading and writing it as such changes none of them. */
