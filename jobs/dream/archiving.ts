@@ -11,7 +11,7 @@ import type { Sql } from '../../src/db/sql.ts';
 import type { Committed, FileChange } from '../../src/memory/commit.ts';
 import { headAt } from '../../src/memory/file-rows.ts';
 import type { Guidance } from '../../src/memory/projects.ts';
-import { restsOf } from '../../src/memory/rests.ts';
+import { overtakenLines, restsOf } from '../../src/memory/rests.ts';
 import type { Archiving, DraftLine } from '../../src/memory/text/operations.ts';
 import {
   archivePath,
@@ -170,13 +170,14 @@ export interface AgedLine extends OwnLine {
 
 /**
  * What one session showed, and no other in time; what was found and not found again; states, and what a session left, that nobody
- * told again in time: they are marked, and in twice that put away.
+ * told again in time: they are marked, and in twice that put away. Marked is a fact, too, that a later session's calls may have overtaken.
  */
 export async function agedLines(
   place: CodePlace,
   { clock, holdDays, archiveAfterDays: after }: When,
 ): Promise<AgedLine[]> {
   const before = (days: number) => subDays(clock.now(), days).toISOString();
+  const overtaken = await overtakenLines(place.sql, place.memory);
   return (await ownLines(place)).flatMap((line): AgedLine | [] => {
     const { text, sources, file } = line;
     const isFound = sources.every(({ found }) => found);
@@ -186,6 +187,8 @@ export async function agedLines(
     if (days !== null && sources.every(({ learnedAt }) => learnedAt < before(days)))
       return { ...aged, reason: `No other session ${isFound ? 'found' : 'showed'} it within ${days} days.` };
     const isFact = file.topic.type === 'project' || file.topic.type === 'reference';
+    if (isFact && !mayBeOver(text) && last < (overtaken.get(line.id) ?? ''))
+      return { ...aged, reason: 'A later session changed what it names.', isMarked: true };
     const isState =
       tellsState(withoutMark(text)) || sources.some(({ found, state }) => found === 'outcome' && state !== 'gone');
     if (after.state === null || !isFact || !isState || last >= before(after.state)) return [];

@@ -67,6 +67,8 @@ export interface Asked {
   /** Why others were not recorded. */
   refused: string[];
   ending: AgentEnding;
+  /** Ids of lines of memory that calls of the excerpt may have overtaken. */
+  overtaken: string[];
   /** Fingerprint of the prompt. */
   prompt: string;
 }
@@ -97,10 +99,11 @@ async function runExtractor(
   { session, sessionId, memory, userMemory, spend, reopened, instructions }: Extraction,
   { written, waiting }: Pick<SortedTurns, 'written'> & Pick<Asked, 'waiting'>,
   deps: ExtractedDeps,
-): Promise<Pick<Asked, 'ending' | 'refused' | 'prompt'> & { recorded: RecordedEntry[] }> {
+): Promise<Pick<Asked, 'ending' | 'refused' | 'overtaken' | 'prompt'> & { recorded: RecordedEntry[] }> {
   const system = await renderPrompt('extract', {});
   // Messages without words (a cleared screen, an empty result) are covered without being asked about.
-  if (excerpt.text === '') return { ending: 'done', recorded: [], refused: [], prompt: system.fingerprint };
+  if (excerpt.text === '')
+    return { ending: 'done', recorded: [], refused: [], overtaken: [], prompt: system.fingerprint };
   const { db, clock } = deps.memories;
   const isReopened = (row: EntryRow) => row.session === sessionId && reopened.has(row.turn ?? '');
   const sources = [...excerpt.sources.values()];
@@ -116,6 +119,8 @@ async function runExtractor(
   const told = given.flatMap(({ text }) => text.split('\n'));
   const guidance = await Guidance.of(session.cwd === undefined ? [] : [[session.id, session.cwd]]);
   const shown = await knownMemory({ sql: db, memory: memory.id }, sources);
+  const numbered = [...shown.topics.matchAll(/^(\d+) (.*)$/gm)].map(([, at, text = '']) => [Number(at), text] as const);
+  const overtaken = overtakenIn(new Map(numbered), excerpt.tried);
   const record = recordEntriesTool({
     find: (id) => findSource(excerpt, id),
     isKnown: (candidate) => known.has(entryId(candidate)),
@@ -136,7 +141,7 @@ async function runExtractor(
     zone: deps.zone,
     instructions: asData(instructions),
     index: shown.index,
-    topics: shown.topics + (await sayOvertaken(shown.topics, excerpt.tried)),
+    topics: shown.topics + (await sayOvertaken(overtaken)),
     lookUp: canLookUp ? 'memory' : '',
     known: asData([...own, ...waiting].map(({ text }) => text).join('\n') + (await formatWritten(written))),
   };
@@ -166,16 +171,17 @@ async function runExtractor(
     );
   }
   const refused = await Promise.all(record.refused().map(async (why) => (await redact(why)).text));
-  return { ending, recorded: record.recorded(), refused, prompt: (continues ? input : system).fingerprint };
+  return {
+    ...{ ending, recorded: record.recorded(), refused, prompt: (continues ? input : system).fingerprint },
+    overtaken: [...overtaken.keys()].flatMap((number) => shown.lines[number - 1] ?? []),
+  };
 }
 
-/** Which of the numbered lines that are shown calls of the session may have overtaken. */
-async function sayOvertaken(topics: string, tried: Offered['excerpt']['tried']): Promise<string> {
-  const lines = [...topics.matchAll(/^(\d+) (.*)$/gm)].map(([, number, text = '']) => [Number(number), text] as const);
-  const found = [...overtakenIn(new Map(lines), tried)].map(([number, by]) => `${number}: ${by}\n`);
-  return found.length === 0
-    ? ''
-    : `\n\nPerhaps overtaken by calls of this session:\n${asData(withoutTagLines((await redact(found.join(''))).text))}`;
+/** What may have overtaken which of the numbered lines that are shown. */
+async function sayOvertaken(overtaken: ReadonlyMap<number, string>): Promise<string> {
+  if (overtaken.size === 0) return '';
+  const said = [...overtaken].map(([number, by]) => `${number}: ${by}\n`).join('');
+  return `\n\nPerhaps overtaken by calls of this session:\n${asData(withoutTagLines((await redact(said)).text))}`;
 }
 
 /** What the agent wrote down itself in this session, the newest of it where it is much. */

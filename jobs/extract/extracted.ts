@@ -21,6 +21,7 @@ import {
 } from '../../src/memory/entries.ts';
 import type { MemoryRow } from '../../src/memory/memories.ts';
 import { authorIn, homeName, joinSigns, userOf } from '../../src/memory/persons.ts';
+import { noteOvertaken } from '../../src/memory/rests.ts';
 import { noteReadTo } from '../../src/memory/session-rows.ts';
 import { changeLogs, entryId, logPath } from '../../src/memory/text/daily-log.ts';
 import type { Change } from '../../src/memory/undo-rows.ts';
@@ -67,7 +68,7 @@ export async function rehearse(
  */
 export async function commitExtracted(
   { ranges, excerpt }: Pick<Offered, 'ranges' | 'excerpt'>,
-  { found, cited, prompt }: Pick<Asked, 'found' | 'cited' | 'prompt'>,
+  { found, cited, prompt, overtaken }: Pick<Asked, 'found' | 'cited' | 'prompt' | 'overtaken'>,
   { extraction, readTo }: { extraction: Extraction; readTo: ReadPoint | null | undefined },
   { memories, zone, userName }: ExtractedDeps,
 ): Promise<ReportedEntry[]> {
@@ -90,6 +91,7 @@ export async function commitExtracted(
       targets.map(({ id }) => id),
     );
     const isMarked = await markedMessages(sql);
+    await noteOvertaken(sql, memory.id, { lines: overtaken, at: ranges[0]?.turn.at ?? now.toISOString() });
     if (signs.length > 1) await joinSigns(sql, memory.id, signs);
     const other = (await userOf(sql, memory.id, userName)).otherBy(signs);
     const entries = found.flatMap((recorded): EntryRow[] => {

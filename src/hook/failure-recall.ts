@@ -10,7 +10,7 @@ import { gitRoot } from '../memory/paths.ts';
 import { isOfOnePlace } from '../memory/persons.ts';
 import { asContent, frameOf } from '../memory/recall/recall-words.ts';
 import { type FoundLine, foundLines } from '../memory/rests.ts';
-import { foundOn, parseTopic, withoutMark } from '../memory/text/topic.ts';
+import { foundOn, mayBeOver, parseTopic, withoutMark } from '../memory/text/topic.ts';
 import { commandsIn, harmsIn } from '../rules/commands.ts';
 import { actOf } from '../rules/lessons.ts';
 import { literals } from '../rules/literals.ts';
@@ -67,7 +67,7 @@ async function nearFailure(failure: Failure, { db, own, cwd, shown }: Asked): Pr
     const standing = parseTopic(path, files.get(path)?.text ?? '').lines.find(({ id }) => id === line);
     if (!standing || score < best || lines.size >= Math.min(MOST_AT_ONCE, MOST_OF_SESSION - told)) continue;
     const said = withoutMark(standing.text);
-    if (isOfOnePlace(said) && elsewhere.has(`${path} ${line}`)) continue;
+    if (mayBeOver(standing.text) || (isOfOnePlace(said) && elsewhere.has(`${path} ${line}`))) continue;
     if (shown.some(({ text }) => text.includes(asContent(said, own.isForeign)))) continue;
     if ((await redact(standing.text)).found.length > 0) continue;
     const day = foundOn(standing.text);

@@ -4,7 +4,7 @@
 // And what is told of a line and of an entry, for whoever asks why something is remembered: which words gave it, what became of it.
 
 import { AppError } from '../base/errors.ts';
-import { allOf, type Sql } from '../db/sql.ts';
+import { allOf, keepSetting, type Sql, settingOf } from '../db/sql.ts';
 import { type Found, type Way, wayOf } from '../rules/lessons.ts';
 import { containsLiteral, literals } from '../rules/literals.ts';
 import { contentWords, isNegated, similarity } from '../rules/words.ts';
@@ -141,6 +141,25 @@ export async function restingOn(
     }
   }
   return found;
+}
+
+/** So many of the newest are kept. */
+const MOST_OVERTAKEN = 300;
+const overtakenKey = (memory: string) => `overtaken:${memory}`;
+
+/** The lines that calls of a session may have overtaken since, with the time at which it began; of other lines nothing. */
+export async function overtakenLines(sql: Sql, memory: string): Promise<Map<string, string>> {
+  return new Map(JSON.parse((await settingOf(sql, overtakenKey(memory))) ?? '[]'));
+}
+
+export async function noteOvertaken(sql: Sql, memory: string, of: { lines: readonly string[]; at: string }) {
+  if (of.lines.length === 0) return;
+  const known = await overtakenLines(sql, memory);
+  for (const line of of.lines) {
+    known.delete(line);
+    known.set(line, of.at);
+  }
+  await keepSetting(sql, overtakenKey(memory), JSON.stringify([...known].slice(-MOST_OVERTAKEN)));
 }
 
 /** A line that rests on what an agent found out. */

@@ -36,8 +36,9 @@ export function overtakenIn(lines: ReadonlyMap<number, string>, tried: readonly 
 function isTaken(value: string, { texts, paths }: Taken): boolean {
   const path = plainPath(value);
   return (
-    paths.some((each) => path === each || path.startsWith(`${each}/`) || each.endsWith(`/${path}`)) ||
-    texts.some(({ was, is }) => was.includes(value) && containsLiteral(value, was) && !containsLiteral(value, is))
+    paths.some(
+      (each) => path === each || path.startsWith(`${each}/`) || (path.includes('/') && each.endsWith(`/${path}`)),
+    ) || texts.some(({ was, is }) => was.includes(value) && containsLiteral(value, was) && !containsLiteral(value, is))
   );
 }
 

@@ -68,6 +68,26 @@ test.each([true, false])('of a state of which something newer tells only that is
   expect(text).not.toContain(WAITS);
 });
 
+test('what a later session’s calls moved is told as what may be over, a state that they ended no more', async () => {
+  const skills = 'The skills live in `plugins/skills/`.';
+  const testing = await learned([
+    { text: skills, day: '2026-11-18' },
+    { text: WAITS, day: '2026-11-18' },
+    { text: OTHER, day: '2026-11-18' },
+  ]);
+  const session = sessionFile(tempDir(), { cwd: KIM, startsAt: '2026-11-19T09:00:00Z' });
+  session.add('Make it flat, and merge what was reviewed.', [
+    { calls: 'Bash', input: { command: 'git mv plugins/skills skills' }, result: '(no output)' },
+    { calls: 'Bash', input: { command: 'gh pr merge 12 --squash' }, result: 'Merged pull request #12' },
+  ]);
+  expect(await testing.nocturne('learn', session.path)).toMatchObject({ code: 0 });
+  expect(await testing.nocturne('dream')).toMatchObject({ code: 0 });
+  const text = await told(testing);
+  expect(text).toContain(`${skills} (as of 2026-11-18, may be over)`);
+  expect(text).toContain(OTHER);
+  expect(text).not.toContain(WAITS);
+});
+
 test('a state of which nothing newer tells all stays, and so does a person’s own line', async () => {
   const testing = await learned([
     { text: MERGED, day: '2026-11-16' },

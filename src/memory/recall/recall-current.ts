@@ -37,16 +37,11 @@ export async function currentOf<File extends { path: string; text: string }>(
   const said = (text: string, at: string, found?: Found | null) => {
     const isLeft = at !== '' && found === 'outcome';
     const isPast = isLeft && begins && ageDays(new Date(at.slice(0, 10)), begins.now) > FRESH_DAYS;
+    const isState = isLeft || (at !== '' && tellsState(withoutMark(text)));
     const isOld = Boolean(
-      begins && (isPast || (at !== '' && mayBeOver(text))) && !(begins.branch && text.includes(begins.branch)),
+      begins && (isPast || (isState && mayBeOver(text))) && !(begins.branch && text.includes(begins.branch)),
     );
-    return {
-      text: withoutMark(text),
-      at,
-      isLeft,
-      isOld,
-      isState: isLeft || (at !== '' && tellsState(withoutMark(text))),
-    };
+    return { text: withoutMark(text), at, isLeft, isOld, isState };
   };
   const lines = of.files.map((file) =>
     locateLines(file.text).map(({ id, text }) => {
