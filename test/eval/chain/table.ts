@@ -138,7 +138,7 @@ export function tableOf(columns: Map<SystemName, Column>): string {
     return { at, how, text: `| ${[row.name, ...cells.map(sayCell), how].join(' | ')} |` };
   });
   rows.sort((a, b) => ORDER.indexOf(a.how) - ORDER.indexOf(b.how) || a.at - b.at);
-  const head = ['', ...systems.map((system) => NAMES[system]), 'nocturne is'];
+  const head = ['Row', ...systems.map((system) => NAMES[system]), 'nocturne is'];
   return [
     `| ${head.join(' | ')} |`,
     `|---|${head
