@@ -1,5 +1,6 @@
-// The public library: what is not exported here may change with any version. What fails is thrown as an AppError
-// with a code of ERRORS, mostly with a remedy; a planned ending of a job is the `outcome` of its report.
+// The public library, over worker/compose.ts: what is not exported here may change with any version. How a job ended is the
+// `outcome` of its report; `extract` and `dream` tell failures there, too (`error`). All else that fails, also that no key is
+// there to begin with, is thrown as an AppError with a code of ERRORS, mostly with a remedy.
 
 import { type Config, loadConfig } from './base/config/config.ts';
 import { type RecallOptions, recallFor } from './hook/start-recall.ts';

@@ -68,7 +68,7 @@ create index entry_found on entry (memory, at) where found is not null;
 create table rests (
   memory text not null, file text not null, line text not null, source text not null, primary key (memory, file, line, source));
 create index rests_source on rests (memory, source);
--- The lines of the heads that say something, in one case, each once a file, for search (searched-lines.ts). Derived.
+-- The lines of the heads that say something, in one case, each once a file, for search (search-words.ts), of logs the quotes, too. Derived.
 create table line (id integer primary key autoincrement, memory text not null, file text not null, text text not null);
 create index line_file on line (memory, file);
 -- What a job did: for people, the cost, undo, and clients (a dream over HTTP is one). `progress`: how many turns it covered by a
