@@ -1,7 +1,8 @@
 // What the extractor is shown of the memory that it works for, so that it need not look it up: a small memory whole, of a larger
 // one the index and the topics nearest to what is offered, both together within the same bound, with what was left out by name. A
 // topic is its name, type, description and lines, numbered through; no log or archive is shown.
-// Promises: every text is redacted, what the model looks up (ask-extractor.ts) too, holds no tag of ours, and of a topic nothing begins a line but what is written here.
+// Promises: every text is redacted and holds no tag of ours, also what the model looks up (ask-extractor.ts); of a topic nothing begins
+// a line but what is written here.
 
 import { asData, NONE } from '../../src/base/prompt.ts';
 import { redact } from '../../src/base/secrets/redact-text.ts';
