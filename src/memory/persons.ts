@@ -22,17 +22,18 @@ export interface Ran {
 
 /** Whether that was on another machine than this, or in another home, as far as both are known. */
 export function ranElsewhere({ machine, cwd }: Ran, here: { machine?: string; cwd?: string }): boolean {
-  const [there, own] = [homeName(cwd), homeName(here.cwd)];
-  return [
-    [machine, here.machine],
-    [there, own],
-  ].some(([one, other]) => one && other && one !== other);
+  const isOther = (one: string | null | undefined, other: typeof one) => Boolean(one && other && one !== other);
+  return isOther(machine, here.machine) || isOther(cwd && placeOf(cwd), here.cwd && placeOf(here.cwd));
 }
 
-/** Whose line may be true of one machine, or of one person, alone: it says so, or names a session or who made a commit. */
+/** Of what is in nobody's home the drive. */
+const placeOf = (dir: string) => homeName(dir) ?? /^[a-z]:/i.exec(dir)?.[0] ?? 'none';
+
+/** Whose line may be true of one machine, or of one person, alone: it says so, or names a home, a session or who made a commit. */
 export const isOfOnePlace = (text: string) => isOfMachine(text) || OF_ONE.test(text);
 
-const OF_ONE = /-by: [^<\n]{0,80}<[^>\s]+@|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/i;
+const OF_ONE =
+  /(?<![\w./~-])(?:[a-z]:\\Users\\|\/(?:Users|home)\/)\w|-by: [^<\n]{0,80}<[^>\s]+@|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/i;
 
 const FIRST_SESSIONS = 20;
 const keyOf = (memory: string) => `signs:${memory}`;

@@ -101,17 +101,21 @@ test('a state of which nothing newer tells all stays, and so does a person’s o
   for (const line of ['PR #14', 'fix/retries is not pushed', WAITS, 'PR #12 is pending']) expect(text).toContain(line);
 });
 
-test('what holds on one machine is told in its home alone', async () => {
-  const line = 'On this machine: `mise` is not installed.';
-  const testing = await learned([
-    { text: line, day: '2026-11-16' },
-    { text: OTHER, day: '2026-11-17' },
-  ]);
-  expect(await told(testing)).toContain(line);
-  const elsewhere = await told(testing, '/Users/sam/orchard');
-  expect(elsewhere).toContain(OTHER);
-  expect(elsewhere).not.toContain(line);
-});
+test.each(['On this machine: `mise` is not installed.', 'The other checkouts are in /home/kim/orchards.'])(
+  'what holds on one machine or in one home is told there alone: %s',
+  async (line) => {
+    const testing = await learned([
+      { text: line, day: '2026-11-16' },
+      { text: OTHER, day: '2026-11-17' },
+    ]);
+    expect(await told(testing)).toContain(line);
+    for (const cwd of ['/Users/sam/orchard', '/workspace/orchard', 'D:\\orchard']) {
+      const elsewhere = await told(testing, cwd);
+      expect(elsewhere).toContain(OTHER);
+      expect(elsewhere).not.toContain(line);
+    }
+  },
+);
 
 test('how to take what is remembered is said once in a session', async () => {
   const testing = await learned([
