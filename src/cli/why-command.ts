@@ -7,7 +7,7 @@ import { AppError, isAppError } from '../base/errors.ts';
 import { statNow } from '../base/files/files.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { type Day, dayOf, isDay, timeOf } from '../base/time.ts';
-import { entriesAmong } from '../memory/entries.ts';
+import { entriesAmong, isInLog } from '../memory/entries.ts';
 import type { Actor } from '../memory/file-rows.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { sayOp, sayOperations } from '../memory/memory-types.ts';
@@ -134,7 +134,7 @@ async function explainWords(app: App, memory: MemoryRow, { what, json }: Asked):
     }
     const said = (await app.files(memory).read({ path }))?.text.split('\n')[line - 1] ?? '';
     const ofDay = await entriesAmong(app.db, memory.id, { column: 'day', of: [logDay(path) ?? ''] });
-    const row = ofDay.find((each) => said.includes(each.text.split('\n')[0] as string));
+    const row = ofDay.find((each) => isInLog(each) && said.includes(each.text.split('\n')[0] as string));
     const [entry] = row && !known.has(row.id) ? await explainEntries(app.db, memory.id, [row.id]) : [];
     if (!entry) continue;
     known.add(entry.id);

@@ -140,3 +140,13 @@ test('of a session of which code refused all that was proposed, learn says how m
   expect(told.match(/^refused {5}evidence\[0\]\.quote: these words do not stand in /gm)).toHaveLength(2);
   expect(await json('why', session.id)).toMatchObject({ refused: [expect.any(String), expect.any(String)] });
 });
+
+test('of words that were forgotten and said again on the same day it tells of those that stand', async () => {
+  const { environment, nocturne } = await testApp();
+  await nocturne('remember', 'Deploys go out on Tuesdays.');
+  await nocturne('forget', 'Tuesdays', '--yes');
+  const later = { ...environment, NOCTURNE_NOW: '2026-11-21T02:05:00Z' };
+  const { stdout } = await runHere(['remember', 'Deploys go out on Tuesdays.'], later);
+  const [, entry] = /\((e_\w+)\)/.exec(stdout) ?? [];
+  expect((await nocturne('why', 'Tuesdays')).stdout).toMatch(new RegExp(`^← ${entry}, feedback, not sorted`));
+});
