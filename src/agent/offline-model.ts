@@ -6,6 +6,7 @@
 
 import { hash } from 'node:crypto';
 import { isObject, type JsonObject, parseJson } from '../base/text/json.ts';
+import { isOpposite } from '../rules/words.ts';
 import { OFFLINE_MODEL } from './agent-types.ts';
 
 /** One sentence for `--help`. */
@@ -49,9 +50,8 @@ const CUT = /^… \d+ characters (?:of a paste )?left out …$/;
 /** Answers `POST …/v1/messages`, not streamed, as the API would; everything else is the API's own kind of error. */
 export async function offlineFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
   const request = new Request(input, init);
-  if (request.method !== 'POST' || !new URL(request.url).pathname.endsWith('/v1/messages')) {
+  if (request.method !== 'POST' || !new URL(request.url).pathname.endsWith('/v1/messages'))
     return refuse(404, 'not_found_error', 'The offline model answers POST /v1/messages only.');
-  }
   const body = await request.text();
   const value = parseJson(body);
   const { model, stream, tools, messages } = isObject(value) ? value : {};
@@ -92,9 +92,8 @@ function answer(tools: JsonObject[], messages: JsonObject[]): Answer {
     .map(({ content }) => textOf(content));
   const knows = (tool: string) => tools.some(({ name }) => name === tool);
   const isExtraction = knows('record_entries');
-  if (!isExtraction && !knows('propose_operations')) {
+  if (!isExtraction && !knows('propose_operations'))
     return 'The offline model only knows how to record entries and to propose operations.';
-  }
   // What was refused is left out: rules that were wrong once would be so again.
   if (later.length > 0) return 'Done.';
   if (isExtraction) {
@@ -201,7 +200,9 @@ export function entriesIn(part: string): Record<'id' | 'text' | 'type' | 'at', s
   return [...new Map(entries.map((entry) => [entry.id, entry])).values()];
 }
 
-/** A dream's operations: an entry joins the line that says the same, or is a new one under the topic of its type. */
+const OTHERWISE = 'Said otherwise since.';
+
+/** A dream's operations: an entry joins the line that says the same, replaces one that denies it, or is a new one. */
 export function sortEntries(question: string): JsonObject[] {
   const shown = partOf(question, 'topics');
   const lines = linesIn(shown);
@@ -209,23 +210,25 @@ export function sortEntries(question: string): JsonObject[] {
   const waiting = entriesIn(partOf(question, 'entries')).filter(({ id }) => !withdrawn.includes(id));
   const facts = [...Map.groupBy(waiting, ({ text }) => text)].map(([text, same]) => {
     const line = lines.find((each) => each.text === text);
-    return { text, type: same[0]?.type ?? '', entries: same.map(({ id }) => id), line };
-  });
-  const again = facts.flatMap(({ text, entries, line }): JsonObject[] => {
-    if (!line) return [];
-    const { id, topic, writer } = line;
-    if (writer) return [{ kind: 'drop', entries, because: 'duplicate', of: id, reason: `A ${writer} wrote it.` }];
-    return [{ kind: 'put', topic, out: [id], in: [{ text, entries }], reason: 'Said again.' }];
+    return { text, type: same[0]?.type ?? '', entries: same.map(({ id }) => id), at: same.at(-1)?.at ?? '', line };
   });
   const known = `${shown}\n${partOf(question, 'others')}`.split('\n').map((row) => row.replace(/^### /, ''));
   const pinned = /^\(pinned, nothing goes into them: (.*)\)$/m.exec(known.join('\n'))?.[1]?.split(', ') ?? [];
-  const added = facts.flatMap(({ text, type, entries, line }): JsonObject[] => {
-    if (line) return [];
+  const operations = facts.map(({ text, type, entries, at, line }, n): JsonObject => {
+    const later = facts.find(
+      (other, m) => isOpposite(other.text, text) && (other.at > at || (other.at === at && m > n)),
+    );
+    if (later) return { kind: 'drop', entries, because: 'gave-way', of: later.entries[0], reason: OTHERWISE };
+    if (line?.writer)
+      return { kind: 'drop', entries, because: 'duplicate', of: line.id, reason: `A ${line.writer} wrote it.` };
+    const over = lines.find((each) => !each.writer && isOpposite(each.text, text));
+    const put = { kind: 'put', in: [{ text, entries }] };
+    if (line) return { ...put, topic: line.topic, out: [line.id], reason: 'Said again.' };
+    if (over) return { ...put, topic: over.topic, out: [over.id], over: [over.text], reason: OTHERWISE };
     const [name, description] = TOPICS[type] ?? ['notes', 'What has no other place'];
     const topic = pinned.includes(name) ? `more-${name}` : name;
     const isKnown = known.some((row) => row.startsWith(`${topic}.md (`) || row.startsWith(`${topic} (`));
-    const operation = { kind: 'put', topic, in: [{ text, entries }], reason: 'Not in memory yet.' };
-    return [isKnown ? operation : { ...operation, description, type }];
+    return { ...put, topic, ...(!isKnown && { description, type }), reason: 'Not in memory yet.' };
   });
   const gone = {
     kind: 'drop',
@@ -233,5 +236,5 @@ export function sortEntries(question: string): JsonObject[] {
     because: 'withdrawn',
     reason: 'Withdrawn; nothing rests on it alone.',
   };
-  return [...again, ...added, ...(withdrawn.length > 0 ? [gone] : [])];
+  return [...operations, ...(withdrawn.length > 0 ? [gone] : [])];
 }

@@ -20,9 +20,12 @@ export const withoutGivenUp = (text: string) => text.replace(GIVEN_UP_THING, ' '
 /** Whether two texts say the same words, the one denying what the other does not: "Always squash", "Never squash". */
 export function isOpposite(a: string, b: string): boolean {
   if (a.search(NEGATION) >= 0 === b.search(NEGATION) >= 0) return false;
-  const [rest, other] = [a, b].map((text) => wordsOf(text.replace(NEGATION, ' ').replace(PLAIN, ' ')).join(' '));
+  const [rest, other] = [a, b].map(withoutDenial);
   return rest !== '' && rest === other;
 }
+
+/** The words of a text but for what affirms or denies them: opposites have the same. */
+export const withoutDenial = (text: string) => wordsOf(text.replace(NEGATION, ' ').replace(PLAIN, ' ')).join(' ');
 
 /** Making one costs more than cutting a line up with it, and most starts of a process need none. */
 let words: Intl.Segmenter | undefined;

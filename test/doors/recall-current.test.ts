@@ -11,6 +11,7 @@ import { answerHook, recallFor } from '../../src/hook/start-recall.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { calls } from '../support/messages-server.ts';
 import { recordIn } from '../support/recalling.ts';
+import { runHere } from '../support/run-here.ts';
 import { answer } from '../support/scripted-model.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
@@ -86,6 +87,22 @@ test('what a later session’s calls moved is told as what may be over, a state 
   expect(text).toContain(`${skills} (as of 2026-11-18, may be over)`);
   expect(text).toContain(OTHER);
   expect(text).not.toContain(WAITS);
+});
+
+test('of two rules that deny each other the newer is told, before a night and after it', async () => {
+  const testing = await testApp();
+  const at = (now: string, ...args: string[]) => runHere(args, { ...testing.environment, NOCTURNE_NOW: now });
+  const rules = async () => (await told(testing)).match(/(?:Always|Never) \w+ (?:tabs|to main)/g);
+  await at('2026-11-20T12:00:00Z', 'remember', 'Always use tabs.');
+  await at('2026-11-20T13:00:00Z', 'remember', 'Never push to main.');
+  await at('2026-11-20T14:00:00Z', 'remember', 'Never use tabs.');
+  expect(await rules()).toEqual(['Never push to main', 'Never use tabs']);
+  await at('2026-11-20T15:00:00Z', 'dream');
+  expect(await rules()).toEqual(['Never push to main', 'Never use tabs']);
+  await at('2026-11-21T12:00:00Z', 'remember', 'Always use tabs.');
+  expect(await rules()).toEqual(['Never push to main', 'Always use tabs']);
+  expect(await at('2026-11-21T13:00:00Z', 'dream', '--model', 'offline')).toMatchObject({ code: 0 });
+  expect(await rules()).toEqual(['Never push to main', 'Always use tabs']);
 });
 
 test('a state of which nothing newer tells all stays, and so does a person’s own line', async () => {

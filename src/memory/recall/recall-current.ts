@@ -1,9 +1,9 @@
-// Which lines of topics are told as they stand: not a state or what a session left of which something newer tells, nor what holds on
-// another machine, or is of another person, than the session's. Promises: what a person wrote into a topic is always told.
+// Which lines of topics are told as they stand: not a state or what a session left of which something newer tells, nor what the user
+// denied since in the same words, nor what holds on another machine, or is of another person, than the session's. Promises: what a
+// person wrote into a topic is always told.
 
-import type { Found } from '../../rules/lessons.ts';
 import { subjectsIn, tellsState } from '../../rules/states.ts';
-import { contentWords, isOpposite, sharedPart } from '../../rules/words.ts';
+import { contentWords, isOpposite, sharedPart, withoutDenial } from '../../rules/words.ts';
 import { isOfOnePlace } from '../persons.ts';
 import { editLines, locateLines, mayBeOver, seenOnceOn, withoutMark } from '../text/topic.ts';
 import type { KnownLine, RecallSource, UnsortedEntry } from './recall-source.ts';
@@ -23,6 +23,8 @@ interface Said {
   isLeft: boolean;
   /** It is told on its branch alone by now. */
   isOld: boolean;
+  /** The user said it outright. */
+  isStated: boolean;
 }
 
 /**
@@ -34,28 +36,31 @@ export async function currentOf<File extends { path: string; text: string }>(
   of: { files: readonly File[]; known: Map<string, Map<string, KnownLine>>; unsorted: UnsortedEntry[] },
   begins?: { branch?: string; now: Date },
 ): Promise<{ files: File[]; unsorted: UnsortedEntry[] }> {
-  const said = (text: string, at: string, found?: Found | null) => {
+  type From = Partial<Pick<KnownLine, 'found' | 'isPrograms'>> & { of?: string };
+  const said = (text: string, at: string, { found, isPrograms, of: other }: From = {}): Said => {
     const isLeft = at !== '' && found === 'outcome';
     const isPast = isLeft && begins && ageDays(new Date(at.slice(0, 10)), begins.now) > FRESH_DAYS;
     const isState = isLeft || (at !== '' && tellsState(withoutMark(text)));
     const isOld = Boolean(
       begins && (isPast || (isState && mayBeOver(text))) && !(begins.branch && text.includes(begins.branch)),
     );
-    return { text: withoutMark(text), at, isLeft, isOld, isState };
+    const isStated = !found && !isPrograms && !other && seenOnceOn(text) === undefined;
+    return { text: withoutMark(text), at, isLeft, isOld, isState, isStated };
   };
   const lines = of.files.map((file) =>
     locateLines(file.text).map(({ id, text }) => {
       const known = of.known.get(file.path)?.get(id);
       const isOfOne = known?.isOfMachine || isOfOnePlace(text);
-      return { id, isOfOne, ...said(text, known?.at ?? seenOnceOn(text) ?? '', known?.found) };
+      return { id, isOfOne, ...said(text, known?.at ?? seenOnceOn(text) ?? '', known) };
     }),
   );
   // What no night has sorted is newer than what was, and stands newest first.
   const entries = of.unsorted.map((entry, n) => ({
     entry,
-    ...said(entry.text, `${entry.day}U${9e6 - n}`, entry.found),
+    ...said(entry.text, `${entry.day}U${9e6 - n}`, entry),
   }));
-  const over = statesOver([...lines.flat(), ...entries]);
+  const all = [...lines.flat(), ...entries];
+  const over = new Set([...statesOver(all), ...deniedSince(all)]);
   const placed = of.files.filter((_, n) => lines[n]?.some(({ isOfOne }) => isOfOne)).map(({ path }) => path);
   const elsewhere = placed.length > 0 ? await source.elsewhere(placed) : new Set();
   const files = of.files.flatMap((file, n) => {
@@ -66,6 +71,14 @@ export async function currentOf<File extends { path: string; text: string }>(
     return remove.size < all.length ? [{ ...file, text: editLines(file.text, { remove, add: [] }) }] : [];
   });
   return { files, unsorted: entries.flatMap((each) => (over.has(each) ? [] : each.entry)) };
+}
+
+/** What the user denied since, in the same words. */
+function deniedSince(all: Said[]): Said[] {
+  const dated = all.filter(({ at }) => at !== '');
+  const alike = Map.groupBy(dated, ({ text }) => withoutDenial(text));
+  const isAfter = (old: Said) => (each: Said) => each.isStated && each.at > old.at && isOpposite(old.text, each.text);
+  return [...alike.values()].flatMap((same) => same.filter((old) => same.some(isAfter(old))));
 }
 
 /** The states of which something newer tells: of all pull requests or all branches that they name, or in the same words turned round. */
