@@ -142,9 +142,8 @@ async function continueRequest(request: AgentRequest, ports: AgentPorts, signal?
 function continued({ continues = {}, input, maxOutputTokens }: AgentRequest): MessageCreateParamsNonStreaming {
   const { stream: _, ...rest } = structuredClone(continues) as Json;
   const { messages } = rest;
-  if (typeof rest.model !== 'string' || !Array.isArray(messages)) {
+  if (typeof rest.model !== 'string' || !Array.isArray(messages))
     throw new AppError('bad-input', 'The request to be continued names no model, or holds no messages.');
-  }
   rest.max_tokens ??= maxOutputTokens;
   makeRoomForMark(rest);
   const text = { type: 'text' as const, text: input, cache_control: KEEP };

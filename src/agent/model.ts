@@ -284,9 +284,8 @@ function meantBy(error: unknown, request: Pick<AgentRequest, 'model' | 'access'>
     });
   };
   if (error instanceof APIConnectionTimeoutError) return fail('timeout', 'did not answer in time.');
-  if (error instanceof APIConnectionError || error.status === undefined) {
+  if (error instanceof APIConnectionError || error.status === undefined)
     return fail('network', `could not be reached: ${reasonOf(error)}.`, 'Check the network and ANTHROPIC_BASE_URL.');
-  }
   if (error.status < 400) {
     const to = quote(error.headers?.get('location') ?? 'another address');
     return fail('no-model', `redirects to ${to}, which is not followed.`, 'Set `baseUrl` to it, if you trust it.');

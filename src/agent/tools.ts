@@ -272,9 +272,8 @@ function readEntries(input: unknown): { entries: unknown[]; isFull: boolean } | 
   if (!Array.isArray(found)) return { problem: `entries: must be an array, ${kindOf(found)} was found. ${EXPECTED}` };
   if (found.length === 0)
     return { problem: 'entries: is empty. If nothing is worth keeping, record nothing.', isEmpty: true };
-  if (found.length > MAX_ENTRIES) {
+  if (found.length > MAX_ENTRIES)
     return { problem: `entries: at most ${MAX_ENTRIES} in one call, ${found.length} were found. Send them in parts.` };
-  }
   return { entries: found, isFull: found.length === MAX_ENTRIES };
 }
 

@@ -109,11 +109,10 @@ export async function removeEmpty(
 export async function restoreMemory(sql: Sql, id: string): Promise<MemoryRow> {
   const taken = `select 1 from memory gone join memory other on other.machine = gone.machine and other.dir = gone.dir
     where gone.id = ? and gone.deleted_at is not null and other.deleted_at is null`;
-  if (await sql.get(taken, id)) {
+  if (await sql.get(taken, id))
     throw new AppError('bad-input', 'Another memory is in the place of this one by now.', {
       remedy: 'nocturne list --all shows it.',
     });
-  }
   const restored = await sql.run('update memory set deleted_at = null where id = ? and deleted_at is not null', id);
   const row = await memoryRow(sql, id);
   if (row && restored > 0) return row;

@@ -57,9 +57,8 @@ function placeOf(source: string, quote: string): Place | null {
 
 function findWords(source: string, quote: string): Place | null {
   const [text, wanted] = [plain(source), plain(quote)];
-  for (let at = wanted === '' ? -1 : text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + 1)) {
+  for (let at = wanted === '' ? -1 : text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + 1))
     if (isBoundary(text, at) && isBoundary(text, at + wanted.length)) return placeAt(source, at, wanted.length);
-  }
   return null;
 }
 

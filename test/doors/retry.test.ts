@@ -202,12 +202,11 @@ test('why says of a copy under another id that its turns are covered', async () 
   const copy = session.path.replace('33333333', '44444444');
   const text = readFileSync(session.path, 'utf8');
   writeFileSync(copy, text.replaceAll(`"sessionId":"33333333`, `"sessionId":"44444444`));
-  for (const what of [copy, '44444444']) {
+  for (const what of [copy, '44444444'])
     expect(await testing.json<SessionFate>('why', what)).toMatchObject({
       ranges: [{ state: 'recorded' }, { state: 'nothing' }],
       next: 'Nothing: all of it was read.',
     });
-  }
 });
 
 test('why says that a session is left alone where nocturne is off', async () => {

@@ -47,11 +47,10 @@ test('a key that names the store of a project dreams over its sessions, by their
     by?.type === 'session_actor' ? [by.session_id] : [],
   );
   expect(told).toContain(`sesn_${at.read.id}`);
-  for (const session of [at.read.id, `sesn_${at.read.id}`]) {
+  for (const session of [at.read.id, `sesn_${at.read.id}`])
     expect(await dreamt(at, key, { input: own.id, session })).toMatchObject({
       ...{ status: 'completed', text: expect.stringContaining('Always use pnpm.') },
     });
-  }
   // What the project's memory knows of it is not learned twice.
   const { status, text } = await dreamt(at, key, { input: at.project, session: at.read.id });
   const topics = text.split('\n').filter((line) => line === '- Always use pnpm.');

@@ -159,15 +159,12 @@ export function failureOf(program: Of, { status, said, now, isBusy = false }: To
   }
   if (status === 402 || NO_BUDGET.test(said)) return fail('quota', 'has no budget left', 'Add credit; the work waits.');
   if (NOT_REACHED.test(said)) return fail('network', 'could not reach its service', 'Check the network.');
-  if (status === 401 || status === 403 || (status === undefined && NO_LOGIN.test(said))) {
+  if (status === 401 || status === 403 || (status === undefined && NO_LOGIN.test(said)))
     return fail('auth', 'is not logged in', logInRemedy(program));
-  }
-  if (status === 404 || (status !== 429 && NO_MODEL.test(said))) {
+  if (status === 404 || (status !== 429 && NO_MODEL.test(said)))
     return fail('no-model', 'cannot use the model', 'Name one that the plan has: nocturne config model.');
-  }
-  if (status === 429 || status === 529 || BUSY.test(said)) {
+  if (status === 429 || status === 529 || BUSY.test(said))
     return fail('overloaded', 'is busy', undefined, waitFor(said, now));
-  }
   if (status !== undefined && status >= 500) return fail('server-error', 'cannot answer now');
   if (status === 413 || TOO_LONG.test(said)) return fail('oversize', 'does not take requests of this length');
   if (CUT.test(said)) return fail('bad-reply', 'was cut', 'Another model may say it in fewer words.');
