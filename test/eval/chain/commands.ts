@@ -1,16 +1,18 @@
 // What `npm run eval` does with chains: plays one, packs plays for a judge, scores what the judge found, and counts all that is
 // published again.
 
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { AppError } from '../../../src/base/errors.ts';
 import { print, progress } from '../../../src/terminal/output.ts';
 import { publishPart } from '../../support/evidence.ts';
+import { keptPlayOf, keptPlays, PLAYS, playAgain } from './kept-plays.ts';
+import { sessionsDir } from './links.ts';
 import { pack } from './pack.ts';
 import { type Play, playChain, SYSTEMS, type SystemName, type ToldTo } from './play.ts';
-import { publishedColumns, VERDICTS } from './published.ts';
+import { publishedColumns, sources, VERDICTS } from './published.ts';
 import { columnsOf, needsTable, tableOf } from './table.ts';
 import { judgedIn } from './verdicts.ts';
 
@@ -25,6 +27,7 @@ export interface ChainOptions {
   seed?: string;
   score?: string;
   key?: string;
+  keepPlay?: string;
   keepAs?: string;
   chains?: boolean;
   publish?: boolean;
@@ -47,13 +50,15 @@ export const chainOptions = (command: Command) =>
       "count a judge's verdicts.jsonl (verdicts-2.jsonl of another, verdicts-3.jsonl of who settles)",
     )
     .option('--key <file>', 'the key of the package; default: beside it')
-    .option('--keep-as <name>', 'with --score: publish what was judged, as test/eval/chains/verdicts/NAME.json')
+    .option('--keep-play <dir>', 'publish a play, without words of the sessions, as test/eval/chains/plays/NAME.jsonl')
+    .option('--keep-as <name>', 'NAME; with --score: publish what was judged, as test/eval/chains/verdicts/NAME.json')
     .option('--chains', 'count all that was judged of chains again; --publish: into docs/dev/evidence.md')
     .option('--publish');
 
 /** Returns false where nothing of chains was asked for. */
 export async function runChains(options: ChainOptions, play: Omit<Play, 'out' | 'say'>): Promise<boolean> {
-  if (options.chains) countAll(options);
+  if (options.chains) await countAll(options, play.parts);
+  else if (options.keepPlay) await publishPlay(options.keepPlay, options);
   else if (options.score) score(options.score, options);
   else if (options.pack) await packPlays(options);
   else if (options.chain) await playOne(options.chain, { ...options, ...play });
@@ -61,11 +66,27 @@ export async function runChains(options: ChainOptions, play: Omit<Play, 'out' | 
   return true;
 }
 
-function countAll({ publish }: ChainOptions): void {
+async function publishPlay(dir: string, { keepAs, sessions }: ChainOptions): Promise<void> {
+  if (!keepAs) throw new AppError('bad-input', '--keep-play needs --keep-as NAME.');
+  mkdirSync(PLAYS, { recursive: true });
+  writeFileSync(join(PLAYS, `${keepAs}.jsonl`), await keptPlayOf(resolve(dir), sessions));
+}
+
+async function countAll({ publish, sessions }: ChainOptions, parts: Play['parts']): Promise<void> {
   const columns = publishedColumns();
   const [table, needs] = [tableOf(columns), needsTable(columns)];
-  if (publish) for (const [name, part] of Object.entries({ worth: table, needs })) publishPart(name, part);
-  print(`${table}\n\n${needs}`);
+  if (publish)
+    for (const [name, part] of Object.entries({ worth: table, needs, sources: await sources() }))
+      publishPart(name, part);
+  print(`${table}\n\n${needs}\n`);
+  if (!sessionsDir(sessions))
+    return print('Without --sessions DIR no play is played again: told are the figures as published.');
+  for (const path of keptPlays()) {
+    const { play, asked, others, isToldTheSame } = await playAgain(path, { sessions, parts });
+    const earlier = others > 0 ? `, ${others} of them made with an earlier prompt (${play.commit})` : '';
+    const told = isToldTheSame ? 'told the same' : 'told otherwise';
+    print(`${basename(path)}: ${play.system} on ${play.chain}: ${asked} answers${earlier}; ${told}.`);
+  }
 }
 
 function score(dir: string, { key, keepAs }: ChainOptions): void {
@@ -74,7 +95,12 @@ function score(dir: string, { key, keepAs }: ChainOptions): void {
   print(`${tableOf(columns)}\n\n${needsTable(columns)}`);
   if (judged.kappa !== undefined)
     print(`\nTwo judges: kappa ${judged.kappa.toFixed(2)}; ${JSON.stringify(judged.raw)}`);
-  if (keepAs) writeFileSync(join(VERDICTS, `${keepAs}.json`), `${JSON.stringify(judged)}\n`);
+  if (keepAs) mkdirSync(VERDICTS, { recursive: true });
+  if (keepAs)
+    writeFileSync(
+      join(VERDICTS, `${keepAs}.json`),
+      `${JSON.stringify(judged, (key, value) => (key === 'note' ? undefined : value))}\n`,
+    );
 }
 
 async function packPlays({ chain, plays = [], seed = '1', out, sessions }: ChainOptions): Promise<void> {

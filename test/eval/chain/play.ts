@@ -4,10 +4,11 @@
 
 import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { renderPrompt } from '../../../src/base/prompt.ts';
 import type { Parts } from '../../../src/worker/job-bounds.ts';
 import { measuredOn } from '../../support/evidence.ts';
 import { append, nothing, own, summary } from './files.ts';
-import { linksOf } from './links.ts';
+import { CHAINS, linksOf } from './links.ts';
 import { memoryServer } from './memory-server.ts';
 import { nocturne } from './nocturne.ts';
 import { recordedModel } from './recorded-model.ts';
@@ -27,6 +28,8 @@ export interface Play {
   system?: SystemName;
   /** Where the transcripts of a chain lie that is named in chains.json. */
   sessions?: string;
+  /** Only so many sessions of the chain. */
+  first?: number;
   parts?: Parts;
   say?(text: string): void;
 }
@@ -38,6 +41,8 @@ export interface Played {
   model: string;
   commit: string;
   date: string;
+  /** Of the prompts that nocturne asked with. */
+  prompts: string;
   /** In their order. */
   sessions: string[];
   /** What was done: how long it took beside the model's answers, and how long those took. */
@@ -51,13 +56,14 @@ export interface ToldTo extends Told {
 /** Plays the chain; what it is told and keeps stands in `out`: told.jsonl, after/N, answers.jsonl, play.json. */
 export async function playChain(
   chain: string,
-  { out, model, environment, system = 'nocturne', sessions, parts, say = () => {} }: Play,
+  { out, model, environment, system = 'nocturne', sessions, first, parts, say = () => {} }: Play,
 ): Promise<{ sessions: number; told: ToldTo[]; asked: number; others: number }> {
   mkdirSync(join(out, 'tree'), { recursive: true });
   mkdirSync(join(out, 'memory'), { recursive: true });
-  const links = await linksOf(chain, sessions);
+  const links = (await linksOf(chain, sessions)).slice(0, first);
   const { date, commit } = measuredOn();
-  const about = { chain: basename(chain), system, model, commit, date, sessions: links.map(({ id }) => id) };
+  const prompts = await promptsToday();
+  const about = { chain: nameOf(chain), system, model, commit, date, prompts, sessions: links.map(({ id }) => id) };
   const played: Played = existsSync(join(out, 'play.json')) ? playIn(out) : { ...about, steps: {} };
   const answers = await recordedModel(join(out, 'answers.jsonl'), environment.ANTHROPIC_BASE_URL);
   const at = { out, model, parts, environment: { ...environment, ANTHROPIC_BASE_URL: answers.url } };
@@ -89,6 +95,15 @@ export async function playChain(
     await playing?.close?.();
     await answers.close();
   }
+}
+
+/** A directory of a chain's sessions stands for the chain. */
+const nameOf = (chain: string) => CHAINS.find(({ name }) => name === basename(chain))?.name ?? chain;
+
+/** Changes where nocturne's jobs would ask otherwise. */
+export async function promptsToday(): Promise<string> {
+  const made = await Promise.all(['extract', 'dream'].map((name) => renderPrompt(name, {})));
+  return made.map(({ fingerprint }) => fingerprint).join(' ');
 }
 
 export function playIn(out: string): Played {
