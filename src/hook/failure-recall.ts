@@ -1,7 +1,8 @@
 // Recall at a failing call of any tool, where `recallFailures` is on: what an agent found here before, when a call of its program or
 // with its error failed. Promises: only what was tried in this repository, holds here and still stands in a topic; nothing that deletes,
-// sends out, pipes into a shell, changes rights or names a secret; at most three times in a session, nothing twice; of the failing call's words
-// nothing is kept. As with a prompt it waits for nobody that writes, and says nothing after its time.
+// sends out, pipes into a shell, changes rights or names a secret; at most three times in a session, nothing twice, and what its start
+// told only where the very error is met; of the failing call's words nothing is kept. As with a prompt it waits for nobody that writes,
+// and says nothing after its time.
 
 import type { Config } from '../base/config/config.ts';
 import { canonicalPath, isDirectory } from '../base/files/directories.ts';
@@ -52,9 +53,10 @@ async function nearFailure(failure: Failure, { db, own, cwd, shown }: Asked): Pr
     const { way, evidence, text } = line;
     const isHarmless = way ? way.isHarmless : literals(text).every((value) => harmsIn(value).length === 0);
     if (!isHarmless || way?.works === does || line.path.startsWith('archive/')) return [];
-    const isSame = way?.programs.some((program) => programs.includes(program)) || isMetAgain(evidence, output);
-    const score = (hasError(evidence, text) ? 2 : 0) + (isSame ? 1 : 0);
-    return score > 0 && isHere(line) ? [{ ...line, score }] : [];
+    const [isSaid, isMet] = [hasError(evidence, text), isMetAgain(evidence, output)];
+    const isSame = way?.programs.some((program) => programs.includes(program)) || isMet;
+    const score = (isSaid ? 2 : 0) + (isSame ? 1 : 0);
+    return score > 0 && isHere(line) ? [{ ...line, score, isMet: isSaid || isMet }] : [];
   });
   if (near.length === 0) return '';
   const paths = [...new Set(near.map(({ path }) => path))];
@@ -63,12 +65,14 @@ async function nearFailure(failure: Failure, { db, own, cwd, shown }: Asked): Pr
   const best = Math.max(...near.map(({ score }) => score));
   const { redact } = await import('../base/secrets/redact-text.ts');
   const lines = new Set<string>();
-  for (const { path, line, score } of near) {
+  for (const { path, line, score, isMet } of near) {
     const standing = parseTopic(path, files.get(path)?.text ?? '').lines.find(({ id }) => id === line);
     if (!standing || score < best || lines.size >= Math.min(MOST_AT_ONCE, MOST_OF_SESSION - told)) continue;
     const said = withoutMark(standing.text);
     if (mayBeOver(standing.text) || (isOfOnePlace(said) && elsewhere.has(`${path} ${line}`))) continue;
-    if (shown.some(({ text }) => text.includes(asContent(said, own.isForeign)))) continue;
+    // What a beginning told long ago did not help where the very error is met.
+    const given = isMet ? shown.filter(({ request }) => request.startsWith(NAME)) : shown;
+    if (given.some(({ text }) => text.includes(asContent(said, own.isForeign)))) continue;
     if ((await redact(standing.text)).found.length > 0) continue;
     const day = foundOn(standing.text);
     lines.add(`- ${said} (${day ? `found by the agent, ${day}` : 'found by agents'})\n`);
@@ -98,12 +102,9 @@ function isMetAgain(evidence: readonly Evidence[], output: string): boolean {
     .replace(EXIT_CODE, '')
     .split(/\s*[:'"`“”‘’()]\s*/);
   const lacking = pieces.filter((piece) => !output.includes(piece));
-  if (lacking.length === pieces.length) return false;
+  if (!pieces.some((piece) => piece.length >= LEAST_OF_ERROR && !lacking.includes(piece))) return false;
   const given = new Set(commandsIn(failed).flatMap(({ words }) => words.slice(1).flatMap(wordsOf)));
-  return (
-    lacking.every((piece) => wordsOf(piece).every((word) => given.has(word))) &&
-    pieces.some((piece) => piece.length >= LEAST_OF_ERROR && !lacking.includes(piece))
-  );
+  return lacking.every((piece) => wordsOf(piece).every((word) => given.has(word)));
 }
 
 const wordsOf = (text: string) => text.match(/[\p{L}\p{N}_]+/gu) ?? [];

@@ -143,7 +143,7 @@ test('nothing is told of what was tried in another repository, nor where it is o
   expect(await fails('pnpm test', KNOWN.error)).toBe('');
 });
 
-test('a session is told at most three, those of the same error first, and none that its beginning told, until it is compacted', async () => {
+test('a session is told at most three, those of the same error first; what its beginning told is told again only at the very error', async () => {
   const ways = ['a', 'b', 'c', 'd'].map((name) => {
     return {
       line: `Way ${name} is: ./${name}`,
@@ -160,6 +160,8 @@ test('a session is told at most three, those of the same error first, and none t
   const input = { hook_event_name: 'SessionStart', session_id: 's2', cwd: root, source: 'startup' };
   expect(await answerHook(config, { input })).toContain('Way a is');
   expect(await fails('./run-a', 'x', { session_id: 's2' })).toBe('');
+  const again = () => fails('./run-a', 'Error of a in the run', { session_id: 's2' });
+  expect([(await again()).includes('Way a is'), await again()]).toEqual([true, '']);
   const section = (await recallFor(config, { cwd: root })).text;
   expect(section).toMatch(
     /## Found out by agents, said by nobody\n\n- Way a is: \.\/a \(ways\.md; found by the agent, 2026-11-20\)\n/,
