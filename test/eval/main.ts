@@ -66,6 +66,7 @@ if (process.argv[1] === import.meta.filename) await evaluate(process.argv.slice(
 /** `parts`: how agents are run, if not as users run them. */
 export async function evaluate(args: string[], parts: Parts = {}): Promise<void> {
   try {
+    if (args[0] === '--tasks') return await (await import('./tasks/run.ts')).tasks(args.slice(1));
     await main(program().parse(args, { from: 'user' }).opts<Options>(), parts);
   } catch (error) {
     // Commander has said what it found; asking for help is no mistake.

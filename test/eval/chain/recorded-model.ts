@@ -75,7 +75,10 @@ interface Sent {
 }
 
 /** Not by `fetch`, which gives up after five minutes: a reader may take longer. */
-function passOn(url: URL, { method, headers, body }: Sent): Promise<{ status: number; type: string; body: string }> {
+export function passOn(
+  url: URL,
+  { method, headers, body }: Sent,
+): Promise<{ status: number; type: string; body: string }> {
   const { host: _, connection: __, 'accept-encoding': ___, ...passed } = headers;
   const send = url.protocol === 'https:' ? overHttps : overHttp;
   return new Promise((resolve, reject) => {
