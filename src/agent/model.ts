@@ -355,7 +355,9 @@ export function readEnding(reply: BetaMessage, request: { model: string; maxOutp
 }
 
 function wordsOf(pauseMs: number | null): string {
-  return pauseMs !== null && Number.isFinite(pauseMs) ? ` (in ${Math.ceil(pauseMs / 1000)} s)` : '';
+  if (pauseMs === null || !Number.isFinite(pauseMs)) return '';
+  const [ms, unit] = pauseMs < 120_000 ? [1_000, 's'] : pauseMs < 7_200_000 ? [60_000, 'min'] : [3_600_000, 'h'];
+  return ` (in ${Math.ceil(pauseMs / ms)} ${unit})`;
 }
 
 /** The innermost reason: fetch wraps `connect ECONNREFUSED …` twice into words that say nothing. */

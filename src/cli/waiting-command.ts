@@ -108,7 +108,7 @@ const retry: CommandSpec<RetryOptions, [string[]]> = {
   about: 'try again what failed: given up, or waiting after a failure',
   args: [['[session...]', 'sessions by id or transcript, or other work by its key (dream, a day)']],
   options: [
-    ['--failed', 'all work that was given up, or waits for a daily limit'],
+    ['--failed', "all work that was given up, or waits for a limit: yours of a day, or the provider's"],
     ['--all', 'that, and all that waits after a failure or a pause'],
     ['--dismiss', 'do not try it again: take it off the list of what failed'],
     ...MEMORY,
@@ -123,6 +123,9 @@ const retry: CommandSpec<RetryOptions, [string[]]> = {
     return withApp(call, (app) => tryAgain(app, names, call.options));
   },
 };
+
+/** What a person's or a provider's limit ends work with. */
+const LIMITS = ['ceiling', 'plan-limit', 'overloaded'];
 
 /** Work, and how a person calls it. */
 interface Known {
@@ -143,7 +146,7 @@ async function tryAgain(app: App, asked: string[], options: RetryOptions): Promi
     const { state, code } = each.row;
     const named = names.filter((name) => isMeant(each, name));
     for (const name of named) left.delete(name);
-    const isListed = state === 'failed' || (!options.dismiss && code === 'ceiling');
+    const isListed = state === 'failed' || (!options.dismiss && LIMITS.includes(code ?? ''));
     const isAsked = isListed ? options.failed || options.all : options.all && !options.dismiss && state !== undefined;
     waiting += state === 'waiting' && !isAsked ? 1 : 0;
     return named.length > 0 || isAsked;

@@ -119,7 +119,9 @@ function needsOfWork({
   if (state !== 'closed') {
     const next = state === 'open' ? `it is asked again ${until}` : 'the next job asks it again';
     const text = `The model could not be asked ${sayCount(failures, 'time')} in a row; ${next}: ${reason}`;
-    needs.push({ text, command: 'nocturne doctor', cause: reason ?? undefined });
+    // What is wrong with it doctor finds; a limit is as it is.
+    const command = ruleOf(broken).class === 'rate-limit' ? 'nocturne retry --failed' : 'nocturne doctor';
+    needs.push({ text, command, cause: reason ?? undefined });
   }
   const stuck = waiting.filter(({ code }) => code !== null && ruleOf(code).needsPerson);
   for (const [code, of] of Map.groupBy(stuck, (item) => item.code)) {

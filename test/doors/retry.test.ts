@@ -127,6 +127,23 @@ test('retry closes the breaker and ends a wait; for what nobody knows it says so
   expect(await testing.nocturne('why', 'no-such-session')).toMatchObject({ code: 1 });
 });
 
+test('where the provider takes no more today, what nocturne names asks it again', async () => {
+  let isOver = false;
+  const model = await testModel(() =>
+    isOver ? says('Nothing.') : { ...error(429, 'No more today.'), headers: { 'retry-after': '36000' } },
+  );
+  const testing = await testApp({ server: model });
+  await workSession(testing, aSession().path);
+  const { needs } = await testing.json<{ needs: { text: string; command: string }[] }>();
+  expect(needs).toMatchObject([{ text: expect.stringContaining('(in 10 h)'), command: 'nocturne retry --failed' }]);
+  isOver = true;
+  expect((await testing.nocturne('worker', '--once')).stderr).toContain('waits until');
+  expect((await testing.nocturne('retry', '--failed')).stdout).toContain(' waits in ');
+  await testing.nocturne('worker', '--once');
+  expect(await testing.rows('waiting')).toEqual([]);
+  expect(await testing.rows('fates')).toEqual(['nothing']);
+});
+
 test('why says of each range what became of it and why it was skipped, also before anything was done', async () => {
   const testing = await testApp();
   const session = aSession(['Always use pnpm instead of npm.', '<private>My pin is 4711.</private>']);
