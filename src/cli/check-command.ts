@@ -167,7 +167,8 @@ const redact: CommandSpec<RedactOptions, [string | undefined]> = {
     ...MEMORY,
   ],
   json: '{ job, files, versions, rows, home, sessions, lines, beside, remaining, remedies }',
-  more: `In all memories of this home, or in the one that is named. Transcripts, version control and backups of your own are not touched.`,
+  more: `In all memories of this home, or in the one that is named. Transcripts, version control and backups of your own are not touched:
+what is read again from there comes back.`,
   examples: ['redact --match "correct horse" --dry-run'],
   async inApp(app, call) {
     const { options } = call;
@@ -183,13 +184,8 @@ async function redactNow(app: App, version: string | undefined, options: RedactO
   const { match, secrets, dryRun: isDry, withLines } = options;
   const isText = match !== undefined || secrets;
   if (isText === (version !== undefined) || (version !== undefined && isDry)) {
-    throw new AppError(
-      'bad-input',
-      'Say what to redact: a version, --match TEXT or --secrets. --dry-run works with the last two.',
-      {
-        remedy: 'nocturne show --history lists the versions.',
-      },
-    );
+    const found = 'Say what to redact: a version, --match TEXT or --secrets. --dry-run works with the last two.';
+    throw new AppError('bad-input', found, { remedy: 'nocturne show --history lists the versions.' });
   }
   const isNamed = options.memory !== undefined || options.scope !== undefined || options.store !== undefined;
   const memory = version !== undefined || isNamed ? (await app.memoryFor()).id : undefined;
@@ -201,7 +197,7 @@ async function redactNow(app: App, version: string | undefined, options: RedactO
   return app.redact({ scrub, isDry, withLines, beside, ...(memory !== undefined && { memories: [memory] }) });
 }
 
-function tellRedacted(report: RedactReport, { dryRun, withLines }: RedactOptions): void {
+function tellRedacted(report: RedactReport, { match, dryRun, withLines }: RedactOptions): void {
   const { versions, rows, files, home, sessions, lines, beside, remaining, remedies } = report;
   const did = dryRun ? 'would redact' : 'redacted';
   print(
@@ -224,6 +220,8 @@ function tellRedacted(report: RedactReport, { dryRun, withLines }: RedactOptions
   if (beside.length > 0)
     note(`It is in the team's memory too: ${beside.join(', ')}. To take it out there, add --scope local.`);
   for (const remedy of remedies) note(remedy);
+  if (match !== undefined && !dryRun)
+    note('It is not known again: a session that holds it brings it back when it is read or sent again.');
 }
 
 interface DoctorOptions {
