@@ -108,6 +108,8 @@ export async function tasks(args: string[]): Promise<void> {
   mkdirSync(to, { recursive: true });
   writeFileSync(join(to, 'PLAYER.md'), PLAYER);
   await installPrograms();
+  // So that the agent's program ends, too.
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1));
   for (const task of TASKS) {
     if (existsSync(join(to, 'memories', task.name, 'answers.jsonl'))) continue;
     note(`${task.name}: its memory is made.`);
@@ -192,6 +194,7 @@ async function play(
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  process.once('exit', () => child.kill());
   let said = '';
   for (const from of [child.stdout, child.stderr]) from.on('data', (part) => (said += part));
   const [code] = await once(child, 'close');
