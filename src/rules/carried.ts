@@ -292,3 +292,23 @@ function isDictated(value: string, { quoted, shown }: Candidate): boolean {
     );
   });
 }
+
+/** So much of a text stands in one passage of what a tool said: that says it, and whoever looks finds it. */
+const READ_SHARE = 0.8;
+export const PASSAGE_CHARS = 300;
+
+/** Whether a text of a tool says what a text says, or holds a quote. */
+export function isReadIn(text: string, quote: string, whole: string): boolean {
+  const result = whole.slice(0, MOST_READ);
+  if (findQuote(result, quote) !== null) return true;
+  // Most of what was read has not even the words.
+  const [lower, words] = [result.toLowerCase(), unitsOf(text)];
+  if (words.filter((word) => lower.includes(word.slice(0, STEM_CHARS))).length < words.length * READ_SHARE)
+    return false;
+  return asRead(result).some((seen) =>
+    Array.from({ length: Math.ceil(seen.length / (PASSAGE_CHARS / 2)) }, (_, at) =>
+      seen.slice((at * PASSAGE_CHARS) / 2, (at / 2 + 1) * PASSAGE_CHARS),
+    ).some((passage) => carriedShare(text, [passage]) >= READ_SHARE),
+  );
+}
+const MOST_READ = 20_000;

@@ -2,9 +2,8 @@
 // tools. It refuses what orders, what would do harm, what was of the moment, and what only repeats a text that was read. Each
 // refusal says what is missing, and what would pass.
 
-import { asRead } from './as-read.ts';
 import { type Candidate, nameOf, type Quoted } from './candidate.ts';
-import { answersTo, stands } from './carried.ts';
+import { answersTo, isReadIn, PASSAGE_CHARS, stands } from './carried.ts';
 import { commandsIn, HARM_SAID, harmsIn, harmsOf, programsIn, withoutRemoving } from './commands.ts';
 import { CLAUSE, claimsSpeaker, orderIn } from './languages.ts';
 import {
@@ -23,8 +22,9 @@ import {
   verbIn,
 } from './lessons.ts';
 import { containsLiteral, literals, missingIn, valuesIn } from './literals.ts';
+import { overtakenIn } from './overtaken.ts';
 import { findQuote } from './quotes.ts';
-import { carriedShare, contentWords, countSharedWords, isNegated, shareIn, unitsOf } from './words.ts';
+import { carriedShare, contentWords, countSharedWords, isNegated, shareIn } from './words.ts';
 
 /** A call that a quote is of. */
 interface QuotedCall {
@@ -268,10 +268,6 @@ function reportIn({ candidate: { text }, calls, tried }: Lesson): boolean {
   });
 }
 
-/** So much of a text stands in one passage of what a tool said: that says it, and whoever looks finds it. */
-const READ_SHARE = 0.8;
-const PASSAGE_CHARS = 300;
-
 function reasonProven({ candidate, tried, calls }: Lesson): string | Proven[] {
   const { quoted, text, shown: messages } = candidate;
   const report = calls.find(({ isResult, tried: each }) => isResult && isAgents(each));
@@ -328,22 +324,6 @@ const IDENTIFIER = /^(?=\S*(?:_|\p{Ll}\.?\p{Lu}))[\w.]{6,}$/u;
 /** So many words of a text make a result that is quoted one of its subject; a call's own words stand in many. */
 const WORDS_OF_SUBJECT = 2;
 
-function isReadIn(text: string, quote: string, whole: string): boolean {
-  const result = whole.slice(0, MOST_READ);
-  if (findQuote(result, quote) !== null) return true;
-  // Most of what was read has not even the words.
-  const [lower, words] = [result.toLowerCase(), unitsOf(text)];
-  if (words.filter((word) => lower.includes(word.slice(0, STEM_CHARS))).length < words.length * READ_SHARE)
-    return false;
-  return asRead(result).some((seen) =>
-    Array.from({ length: Math.ceil(seen.length / (PASSAGE_CHARS / 2)) }, (_, at) =>
-      seen.slice((at * PASSAGE_CHARS) / 2, (at / 2 + 1) * PASSAGE_CHARS),
-    ).some((passage) => carriedShare(text, [passage]) >= READ_SHARE),
-  );
-}
-const MOST_READ = 20_000;
-const STEM_CHARS = 4;
-
 const CLAIMS = /\b(?:pass(?:es|ed|ing)?|verified|tested|all done|fixed|deployed|released|merged)\b/i;
 /** What only hands over shows nothing of what it says. */
 const HANDS_OVER = /^(?:git|(?:gh|glab) \w+ (?:create|comment|edit))\b/;
@@ -360,6 +340,14 @@ function outcomeProven({ candidate, calls, tried }: Lesson): string | Proven[] {
   // What a person saw of it is as good as a call that tells how it ended.
   const isSeen = candidate.quoted.some(({ by }) => by === 'human');
   const made = isSeen ? calls.filter(({ tried }) => tried.act.ended !== undefined) : worked;
+  // What took away what is known has changed it, whatever it left.
+  const { changes } = candidate.entry;
+  const known = new Map(changes === undefined ? [] : [[0, changes] as const]);
+  const hasOvertaken =
+    overtakenIn(
+      known,
+      calls.map((call) => call.tried),
+    ).size > 0;
   const isMade = made.some(
     ({ tried: { act } }) => leaves(act) || (isSeen && act.programs.length + act.files.length > 0),
   );
@@ -376,7 +364,7 @@ function outcomeProven({ candidate, calls, tried }: Lesson): string | Proven[] {
       made.some((value) => stands(value, text));
     return act.ended === 'ran' && tried.slice(at + 1).some(isListed);
   };
-  if (!isMade && !tried.some(isNamed))
+  if (!isMade && !hasOvertaken && !tried.some(isNamed))
     return 'evidence: an outcome needs the call that made the branch, commit, pull request, comment, release, deployment or installation and that its tool marks as good; or any call that tried it, with the words by which the human says what they saw. Quote it, or leave it out.';
   // What a call was to do that sends something out, and that nothing shows it did.
   const isUndone = (each: TriedCall, at: number) =>

@@ -764,6 +764,20 @@ test('what a text says was sent out is kept where a call of it ended well, as it
   expect(await kept(hidden, there)).toMatchObject({ found: 'outcome' });
 });
 
+test('what took away what memory says is an outcome, whatever it left', async () => {
+  const moved: Step = { run: 'git mv plugins/skills skills', prints: '(no output)' };
+  const viewed: Step = { run: 'gh pr view 24 --json state', prints: '{"state":"MERGED"}' };
+  const kept = (step: Step, text: string, quote: [string, string], changes?: string) =>
+    proposed([ASKED, step], { found: 'outcome', text, evidence: [quote], ...(changes && { changes }) });
+  const flat = 'The skills live in `skills`, no more in `plugins/skills`.';
+  const move: [string, string] = ['m1', 'git mv plugins/skills skills'];
+  expect(await kept(moved, flat, move, 'The skills live in `plugins/skills/`.')).toMatchObject({ found: 'outcome' });
+  expect(await kept(moved, flat, move)).toContain('an outcome needs');
+  expect(await kept(moved, flat, move, 'The tests live in `test`.')).toContain('an outcome needs');
+  const merged: [string, string] = ['r1', '"state":"MERGED"'];
+  expect(await kept(viewed, 'PR #24 is merged.', merged, 'PR #24 is open.')).toMatchObject({ found: 'outcome' });
+});
+
 test('where a program is missing the line is of this machine', async () => {
   const steps: Step[] = [
     ASKED,
