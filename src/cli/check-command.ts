@@ -44,7 +44,7 @@ const check: CommandSpec<CheckOptions> = {
   ],
   json: '{ memory, findings: [{ kind, what, where, fix, isFixed }], accepted?, restored? }',
   more: `With PostgreSQL, put back a dump first, then run --restore. After a restore keys are off until nocturne keys
-confirm. Exit code: 0 fine or fixed, 1 problems are left.`,
+confirm KEY. Exit code: 0 fine or fixed, 1 problems are left.`,
   examples: ['check', 'check --restore'],
   async run(call) {
     const { options } = call;
@@ -102,7 +102,9 @@ function sayRestored(
     `Read ${sayCount(memories, 'memory')} with ${sayCount(entries, 'entry')}.`,
     ...(marked > 0 ? [`${marked} that were forgotten or redacted since were taken out again.`] : []),
     ...(keys > 0
-      ? [`${sayCount(keys, 'key')} of the server ${keys === 1 ? 'is' : 'are'} off: nocturne keys confirm.`]
+      ? [
+          `${sayCount(keys, 'key')} of the server ${keys === 1 ? 'is' : 'are'} off until nocturne keys confirm KEY: nocturne keys list.`,
+        ]
       : []),
     `What was spent ${from && !from.from ? 'before' : 'since the copy'} is not known: today's limits count without it.`,
   ].join('\n');

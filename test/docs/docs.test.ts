@@ -129,11 +129,24 @@ test('the README links to every page of docs/, and all it links to is published'
   expect(published.filter((link) => !files.includes(link.split('/')[0] ?? ''))).toEqual([]);
 });
 
-test('every command that is named is one, and is called with options that it has', () => {
+/** What the code tells a person to run: of words behind the name alone those that are a command, or are said to be run. */
+function callsSaidIn(file: string): string[] {
+  const code = textOf(file).replace(/^\s*(?:\/\/|\*|\/\*).*$/gm, '');
+  const said = [...code.matchAll(/\b(Run |Use )?nocturne ((?:\$\{[^}]*\}|[^.,;:)'"`<\\\n$])+)/g)];
+  const calls = said.map(([, isRun, call = '']) => [isRun, call.replace(/\$\{[^}]*\}/g, ' COMMAND ').trim()] as const);
+  return calls.flatMap(([isRun, call]) => (isRun || commands.has(/^\w*/.exec(call)?.[0] || '?') ? call : []));
+}
+
+test('every command that is named, in the docs and by the code, is one, and is called with options that it has', () => {
   const wrong: string[] = [];
   let count = 0;
-  for (const page of PAGES) {
-    for (const call of callsIn(page)) {
+  const files = ['src', 'jobs'].flatMap((dir) =>
+    readdirSync(join(root, dir), { recursive: true, encoding: 'utf8' }).map((name) => `${dir}/${name}`),
+  );
+  const code = files.filter((name) => /\.(?:ts|js)$/.test(name)).map((name) => [name, callsSaidIn(name)] as const);
+  expect(code.flatMap(([, calls]) => calls).length).toBeGreaterThan(150);
+  for (const [page, calls] of [...PAGES.map((name) => [name, callsIn(name)] as const), ...code]) {
+    for (const call of calls) {
       if (/^(?:COMMAND|help|--(?:help|version))\b/.test(call)) continue;
       count += 1;
       const words = call.split(' ');
