@@ -104,16 +104,15 @@ const saidOf = (text: string) => saidId(withoutMark(text));
 /** What lines topics ever had, by path, save by changes that were taken back. */
 async function linesEver(sql: Sql, memory: string): Promise<Record<string, string[]>> {
   const versions = await sql.all<{ path: string; content: Content }>(
-    `select v.path, v.content from version v join change c on c.id = v.change
+    `select distinct v.path, v.content from version v join change c on c.id = v.change
      where v.memory = ? and v.path not like 'logs/%' and c.undone_by is null and v.content is not null`,
     memory,
   );
-  const topics = versions.filter(({ path }) => isTopicFile(path));
-  const lines = topics.flatMap(({ path, content }) =>
-    parseTopic(path, content?.toString() ?? '').lines.map(({ text }) => ({ path, said: saidOf(text) })),
-  );
-  const byPath = Map.groupBy(lines, ({ path }) => path);
-  return Object.fromEntries([...byPath].map(([path, of]) => [path, [...new Set(of.map(({ said }) => said))]]));
+  const byPath = Map.groupBy(versions, ({ path }) => (isTopicFile(path) ? path : ''));
+  byPath.delete('');
+  const said = ({ path, content }: (typeof versions)[0]) => parseTopic(path, content?.toString() ?? '').lines;
+  const ever = [...byPath].map(([path, of]) => [path, new Set(of.flatMap(said).map(({ text }) => text))] as const);
+  return Object.fromEntries(ever.map(([path, texts]) => [path, [...texts].map(saidOf)]));
 }
 
 /** A file that both have; `theirs`: empty where it is there no more. `had`: the lines that ours ever had. */
