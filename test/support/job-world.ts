@@ -10,12 +10,9 @@ import { type RememberReport, type RememberRequest, remember } from '../../jobs/
 import { lastJob, type UndoReport, undo } from '../../jobs/undo.ts';
 import type { RunAgent } from '../../src/agent/agent-types.ts';
 import { runAgent as loopInProcess } from '../../src/agent/loop.ts';
-import { fixedClock } from '../../src/base/time.ts';
-import { openDatabase } from '../../src/db/open-database.ts';
 import { insert, newId } from '../../src/db/sql.ts';
 import { type EntryRow, entriesWhere, type TurnRow } from '../../src/memory/entries.ts';
-import { Memories, type MemoryRow } from '../../src/memory/memories.ts';
-import type { Night } from '../eval/nights.ts';
+import type { Memories, MemoryRow } from '../../src/memory/memories.ts';
 import { type Engine, inWorld, NOW, type World } from './memory-world.ts';
 import type { MessagesServer } from './messages-server.ts';
 import { dreamDeps } from './night-world.ts';
@@ -152,27 +149,4 @@ export async function extractInto(
   options: JobsOptions = {},
 ): Promise<ExtractReport> {
   return extract({ transcript, ended: true, ...request }, await extractDeps(memory, world, options));
-}
-
-/** A night of an evaluation over a directory, as of one instant: what it is taught by one model, and dreams by the scripted one. */
-export async function nightIn(of: {
-  dir: string;
-  home: string;
-  now: string;
-  extractor: Pick<MessagesServer, 'access'>;
-}): Promise<Night> {
-  const db = await openDatabase({ home: of.home });
-  const memories = new Memories({ db, home: of.home, clock: fixedClock(of.now) });
-  const memory = await memories.ofDirectory(of.dir, { scope: 'project', name: 'memory' });
-  const world = { db, memories, home: of.home };
-  const dreamer = await scriptedModel();
-  return {
-    ...{ memories, memory },
-    extract: (transcript) => extractInto(memory, world, { transcript }, { server: of.extractor }),
-    dream: () => dream({ startedBy: 'person' }, dreamDeps(world, memory, { server: dreamer })),
-    async close() {
-      await memories.close();
-      await db.close();
-    },
-  };
 }

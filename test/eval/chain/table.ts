@@ -73,7 +73,7 @@ export function share(count: number, n: number): Cell | null {
   return { value: p, n, count, low: Math.max(0, middle - half), high: Math.min(1, middle + half) };
 }
 
-function mean(values: (number | null)[]): Cell | null {
+export function mean(values: (number | null)[]): Cell | null {
   const known = values.filter((value) => value !== null);
   if (known.length === 0 || known.length < values.length) return null;
   const value = known.reduce((sum, each) => sum + each, 0) / known.length;

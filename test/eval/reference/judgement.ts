@@ -6,10 +6,18 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { withoutMark } from '../../../src/memory/text/topic.ts';
 import { foldSpace } from '../../../src/rules/quotes.ts';
-import { ratio, type Share } from '../score.ts';
-import { TIERS, type Tier } from '../set.ts';
 import type { ReferenceFact } from './facts.ts';
 import { showWords } from './hidden-words.ts';
+
+/** How much a memory is missed that does not hold a fact. */
+const TIERS = ['must', 'should', 'may'] as const;
+type Tier = (typeof TIERS)[number];
+/** `count` of `of`. */
+interface Share {
+  count: number;
+  of: number;
+}
+const ratio = ({ count, of }: Share) => (of === 0 ? 1 : count / of);
 
 const judgedSchema = z.strictObject({ session: z.string(), text: z.string(), covers: z.array(z.string()) });
 

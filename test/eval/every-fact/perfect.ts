@@ -1,8 +1,8 @@
-// An extractor that misses nothing and invents nothing: the facts that a sample's prompts say, as the set words them. In
-// its place a model cannot, so that what is lost after it is lost by the dream. Behind the Messages API, so that its
+// An extractor that misses nothing and invents nothing: the facts that a sample's prompts say, as it words them, so that what
+// is lost is lost by code. At night it sorts as the scripted model. Behind the Messages API, so that its
 // entries go through the same checks as a model's.
 
-import { foldSpace } from '../../src/rules/quotes.ts';
+import { foldSpace } from '../../../src/rules/quotes.ts';
 import {
   calls,
   type MessagesRequest,
@@ -10,8 +10,9 @@ import {
   says,
   startMessagesServer,
   toolResults,
-} from '../support/messages-server.ts';
-import { type EvalSession, type EvalTurn, type Fact, type Sample, saidInStep } from './set.ts';
+} from '../../support/messages-server.ts';
+import { answer } from '../../support/scripted-model.ts';
+import { type EvalSession, type EvalTurn, type Fact, type Sample, saidInStep } from './sample.ts';
 
 const ENTRIES_PER_CALL = 20;
 /** What no model did has no price. */
@@ -23,6 +24,7 @@ const BEGINNING_CHARS = 40;
 export function perfectExtractor(sample: Sample): Promise<MessagesServer> {
   const sent = new Map<string, string>();
   return startMessagesServer((request) => {
+    if (!request.tools?.some(({ name }) => name === 'record_entries')) return answer(request);
     const proposed = offeredPrompts(request).flatMap((prompt) => entriesOf(prompt, sample));
     const session = JSON.stringify(request.messages[0]);
     // What an earlier session had recorded needs no second wording.
@@ -110,9 +112,7 @@ function entriesOf({ id, text, before }: Prompt, { sessions, facts }: Sample): P
   // What a short answer means is in the question.
   if (/[?？]$/.test(before?.text.trim() ?? '') && before)
     evidence.push({ message: before.id, quote: quoteFrom(foldSpace(before.text)) });
-  return facts
-    .filter((fact) => !fact.never && isSaid(fact))
-    .map((fact) => ({ type: fact.type, strength: 'stated', text: fact.text, evidence }));
+  return facts.filter(isSaid).map((fact) => ({ type: fact.type, strength: 'stated', text: fact.text, evidence }));
 }
 
 interface Utterance {
