@@ -168,6 +168,9 @@ export function describeError(error: unknown): string {
   return 'message' in error && error.message !== '' ? describeError(error.message) : JSON.stringify(error);
 }
 
+/** What is wrong with a file, with its path once. */
+export const sayOfFile = (path: string, said: string) => (said.includes(path) ? said : `${path}: ${said}`);
+
 /** Why a text is no JSON, without what the parser quotes of it: that may be a part of a key. */
 export function jsonProblem(error: unknown): string {
   const said = (error as Error).message

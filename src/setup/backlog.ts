@@ -11,7 +11,7 @@ import { OFFLINE_LIMITS, OFFLINE_MODEL } from '../agent/agent-types.ts';
 import { programNamed, programOf } from '../agent/programs/programs.ts';
 import type { Config } from '../base/config/config.ts';
 import { costMicroUsd, priceOf } from '../base/config/prices.ts';
-import { describeError, isAppError } from '../base/errors.ts';
+import { describeError, isAppError, sayOfFile } from '../base/errors.ts';
 import { removeTree } from '../base/files/directories.ts';
 import { statNow } from '../base/files/files.ts';
 import { renderPrompt } from '../base/prompt.ts';
@@ -74,7 +74,7 @@ export async function findBacklog(app: App, only: { since?: Date; agents?: reado
   const problems: string[] = [];
   const onProblem = (path: string, error: unknown) => {
     if (!isAppError(error)) throw error;
-    problems.push(`${path}: ${describeError(error)}`);
+    problems.push(sayOfFile(path, describeError(error)));
   };
   const since = only.since ?? new Date(clock.now().getTime() - days * DAY_MS);
   const found = findSessions(agentDirs, { since, agents: only.agents, onClosed: onProblem });

@@ -5,7 +5,7 @@
 
 import { dirname, sep } from 'node:path';
 import { sortTurns } from '../../jobs/extract/pending-turns.ts';
-import { type AppError, attempt, describeError, ERRORS, isAppError } from '../base/errors.ts';
+import { type AppError, attempt, describeError, ERRORS, isAppError, sayOfFile } from '../base/errors.ts';
 import { isDirectory } from '../base/files/directories.ts';
 import { statNow } from '../base/files/files.ts';
 import { DAY_MS } from '../base/time.ts';
@@ -72,7 +72,7 @@ export async function sweepSessions(app: App, options: SweepOptions = {}): Promi
     [looks, gone] = [[], []];
   };
   const block = (path: string, reason: string) => {
-    if (blocked.get(path)?.reason !== reason) report.problems.push(`${path}: ${reason}`);
+    if (blocked.get(path)?.reason !== reason) report.problems.push(sayOfFile(path, reason));
     looks.push(blockedLook(path, reason, blocked.get(path)?.since ?? now));
     blocked.delete(path);
   };
@@ -193,7 +193,7 @@ async function lookAt(
     const reason = describeError(error);
     // What settings, the disk or a database refused today is looked at again.
     if (ERRORS[error.code].tries === null) return { ...look, verdict: 'blocked', reason };
-    report.problems.push(`${path}: ${reason}`);
+    report.problems.push(sayOfFile(path, reason));
     return look;
   }
 }

@@ -157,7 +157,7 @@ test('learn --later says how many of whom, silently on the way, and may be ended
   expect(await testing.rows('waiting')).toHaveLength(1);
   const first = await runJson<SweepReport>(['learn', '--later'], testing.environment);
   expect(first.code).toBe(0);
-  expect(first.stderr).toMatch(/^.*damaged\.jsonl: .*none of the formats.*\n$/);
+  expect(first.stderr).toMatch(/^\S+damaged\.jsonl is in none of the formats.*\n$/);
   const before = first.values[0]?.agents['claude-code'];
   expect((before?.enqueued ?? 0) + (before?.waiting ?? 0)).toBe(3);
   expect(before).toMatchObject({ found: 4, unreadable: 1 });

@@ -176,9 +176,8 @@ function memoryDirFrom(
     const isWhole = option.startsWith('~') || isStoreId(option, { databaseUrl });
     return { memoryDir: isWhole ? option : resolve(option), memoryDirFrom: '--memory' };
   }
-  for (const name of ['NOCTURNE_MEMORY_DIR', 'CLAUDE_COWORK_MEMORY_PATH_OVERRIDE']) {
+  for (const name of ['NOCTURNE_MEMORY_DIR', 'CLAUDE_COWORK_MEMORY_PATH_OVERRIDE'])
     if (env[name]) return { memoryDir: env[name], memoryDirFrom: name };
-  }
   return {};
 }
 
