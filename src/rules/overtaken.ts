@@ -6,11 +6,13 @@ import type { TriedCall } from './lessons.ts';
 import { containsLiteral, literals } from './literals.ts';
 import { subjectsIn, tellsState } from './states.ts';
 
-/** What a call took away, of a text what took its place. */
+/** What a call took away, of a text with what took its place. */
 interface Taken {
   shown: string;
   texts: { was: string; is: string }[];
   paths: string[];
+  /** What is there by then: text that came, and files that were worked on. */
+  there: string;
 }
 
 /** Shorter values stand in much that has nothing to do with them. */
@@ -22,12 +24,14 @@ const MOST_LINES = 20;
 /** By the number of a line, newest call last: what may have overtaken it. */
 export function overtakenIn(lines: ReadonlyMap<number, string>, tried: readonly TriedCall[]): Map<number, string> {
   const done = tried.filter(({ act }) => act.ended === 'worked' || act.ended === 'ran');
-  const taken = done.flatMap((each) => takenBy(each) ?? []);
+  const taken = done.map(takenBy);
   const found = new Map<number, string>();
   for (const [number, text] of lines) {
     if (found.size === MOST_LINES) break;
     const values = literals(text).filter((value) => value.length >= LEAST_OF_VALUE);
-    const by = taken.findLast((each) => values.some((value) => isTaken(value, each)))?.shown ?? endOf(text, done);
+    const isOver = (value: string, at: number) =>
+      isTaken(value, taken[at] as Taken) && !taken.slice(at + 1).some(({ there }) => there.includes(value));
+    const by = taken.findLast((_, at) => values.some((value) => isOver(value, at)))?.shown ?? endOf(text, done);
     if (by !== undefined) found.set(number, by);
   }
   return found;
@@ -47,30 +51,32 @@ const plainPath = (path: string) => path.replace(/^(?:\.{0,2}|~)\//, '').replace
 const EDIT = /"new_?\w*":"([\s\S]*)","old_?\w*":"([\s\S]*)"\}$/i;
 const SUBSTITUTION = /^s([|#/,@])((?:\\.|(?!\1).)+)\1(.*)\1\w*$/;
 
-function takenBy({ act, call: { text } }: TriedCall): Taken | null {
-  if (!act.isCommand) {
-    const [, is = '', was] = EDIT.exec(text) ?? [];
-    const patched = (sign: string) =>
-      text
-        .split('\n')
-        .filter((line) => line.startsWith(sign))
-        .join('\n');
-    const isPatch = text.includes('*** Begin Patch');
-    if (was === undefined && !isPatch) return null;
-    const texts = [isPatch ? { was: patched('-'), is: patched('+') } : { was: was ?? '', is }];
-    return { shown: act.does.slice(0, MOST_SHOWN), texts, paths: [] };
-  }
-  const commands = commandsIn(act.does).map(({ words }) => words);
+const PATCH = '*** Begin Patch';
+const PATCHED_AWAY = /^\*\*\* (?:Delete File: (.+)|Update File: (.+)\n\*\*\* Move to:)/gm;
+
+function takenBy({ act, call: { text } }: TriedCall): Taken {
+  const [, is = '', was] = act.isCommand ? [] : (EDIT.exec(text) ?? []);
+  const commands = act.isCommand ? commandsIn(act.does).map(({ words }) => words) : [];
   const texts = commands.flat().flatMap((word) => {
     const [, , was, is = ''] = SUBSTITUTION.exec(word) ?? [];
     return was === undefined ? [] : { was, is };
   });
+  if (was !== undefined) texts.push({ was, is });
   const paths = commands.flatMap((words) => {
-    const [name, ...rest] = words[0] === 'git' ? words.slice(1) : words;
+    const isGits = words[0] === 'git';
+    const [name, ...rest] = isGits ? words.slice(1) : words;
     const operands = rest.filter((word) => !word.startsWith('-')).map(plainPath);
-    return name === 'mv' ? operands.slice(0, -1) : name === 'rm' || name === 'rmdir' ? operands : [];
+    // What is removed without git is mostly what is built again.
+    const isGone = name === 'rmdir' || (isGits && name === 'rm');
+    return name === 'mv' ? operands.slice(0, -1) : isGone ? operands : [];
   });
-  return texts.length + paths.length === 0 ? null : { shown: act.does.slice(0, MOST_SHOWN), texts, paths };
+  if (text.includes(PATCH)) {
+    const signed = (sign: string) => text.match(new RegExp(`^\\${sign}.*`, 'gm'))?.join('\n') ?? '';
+    texts.push({ was: signed('-'), is: signed('+') });
+    for (const [, deleted, moved] of text.matchAll(PATCHED_AWAY)) paths.push(plainPath(deleted ?? moved ?? ''));
+  }
+  const there = [...texts.map((each) => each.is), ...(act.isCommand ? [] : act.files)].join('\n');
+  return { shown: act.does.slice(0, MOST_SHOWN), texts, paths, there };
 }
 
 const ENDS_NUMBER = /^(?:gh|glab) \w+ (?:merge|close|ready|reopen)$/;

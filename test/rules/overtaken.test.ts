@@ -14,7 +14,7 @@ const SKILLS = 'The skills live in `plugins/entire/skills/`, one directory each.
 test.each<[string, Step, string]>([
   ['a move', run('git mv plugins/entire/skills skills'), SKILLS],
   ['a move of what holds it', run('cd /repo && mv plugins old && ls'), SKILLS],
-  ['what removes it', run('rm -r ./plugins/entire/skills/explain'), 'See `skills/explain` for the form.'],
+  ['what removes it', run('git rm -r ./plugins/entire/skills/explain'), 'See `skills/explain` for the form.'],
   ['an edit', edit('go 1.25.2\n', 'go 1.26.2\n'), 'Go is pinned to 1.25.2.'],
   [
     'a patch',
@@ -34,8 +34,18 @@ test.each<[string, Step, string]>([
   expect([...found.keys()]).toEqual([7]);
 });
 
+test('a line is left alone where what it names is worked on afterwards', async () => {
+  const read: Step = { tool: 'Read', input: { file_path: '/repo/docs/a.md' }, prints: 'text' };
+  const found = overtakenIn(
+    new Map([[7, 'Read `docs/a.md` first.']]),
+    await triedIn([ASKED, edit('see docs/a.md', 'see it'), read]),
+  );
+  expect(found.size).toBe(0);
+});
+
 test.each<[string, Step, string]>([
   ['a call that failed', run('git mv plugins/entire/skills skills', 'fatal: no', true), SKILLS],
+  ['what is built again', run('rm -rf dist && npm run build'), 'The bundle is `dist/app.js`.'],
   ['where something moves to', run('mv skills plugins/entire/skills'), SKILLS],
   ['what only looks', run('cat plugins/entire/skills/x.md; gh pr view 25', '{"state":"MERGED"}'), 'PR #24 is a draft.'],
   ['an edit that keeps it', edit('uses 1.25.2', 'uses Go 1.25.2'), 'Go is pinned to 1.25.2.'],
