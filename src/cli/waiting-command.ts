@@ -14,7 +14,7 @@ import { closeBreaker } from '../queue/breaker.ts';
 import { type InboxRow, put } from '../queue/inbox.ts';
 import { endPause, pause as pauseAll, pausesOf } from '../queue/pauses.ts';
 import { reopenDay } from '../queue/spend.ts';
-import { dismiss, listWork, releasePaused, retry as retryRows } from '../queue/waiting-work.ts';
+import { dismiss, LIMITS, listWork, releasePaused, retry as retryRows } from '../queue/waiting-work.ts';
 import { print } from '../terminal/output.ts';
 import { plainly, sayTime, shellPath } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
@@ -123,9 +123,6 @@ const retry: CommandSpec<RetryOptions, [string[]]> = {
     return withApp(call, (app) => tryAgain(app, names, call.options));
   },
 };
-
-/** What a person's or a provider's limit ends work with. */
-const LIMITS = ['ceiling', 'plan-limit', 'overloaded'];
 
 /** Work, and how a person calls it. */
 interface Known {

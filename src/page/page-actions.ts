@@ -5,8 +5,11 @@ import type { Word } from '../../jobs/review.ts';
 import { AppError, describeError, isAppError } from '../base/errors.ts';
 import { redact } from '../base/secrets/redact-text.ts';
 import { sayCount } from '../base/text/wording.ts';
+import { marks } from '../db/sql.ts';
 import { isTopicPath, shownTopic, withLine, withTopic } from '../memory/text/topic.ts';
-import { retry } from '../queue/waiting-work.ts';
+import { closeBreaker } from '../queue/breaker.ts';
+import { reopenDay } from '../queue/spend.ts';
+import { LIMITS, retry } from '../queue/waiting-work.ts';
 import { withoutDreams } from '../worker/job-bounds.ts';
 import { noteLook } from '../worker/overview.ts';
 import { shareWithTeam } from '../worker/sharing.ts';
@@ -42,12 +45,12 @@ const EVERYWHERE: Record<string, (at: At, fields: URLSearchParams) => Promise<Fl
     return { text: 'Marked as seen.' };
   },
   async retry({ app: { db, clock } }) {
-    const failed = await db.all<{ id: number }>("select id from inbox where state = 'failed'");
-    const count = await retry(
-      db,
-      failed.map(({ id }) => id),
-      clock.now(),
-    );
+    const now = clock.now();
+    const select = `select id from inbox where state = 'failed' or code in (${marks(LIMITS)})`;
+    const ids = (await db.all<{ id: number }>(select, ...LIMITS)).map(({ id }) => id);
+    const count = await retry(db, ids, now);
+    await closeBreaker(db, now);
+    await reopenDay(db);
     return { text: count === 0 ? 'Nothing failed.' : `${sayCount(count, 'job')} for the next worker.` };
   },
   pause: async (at, fields) => ({ text: await pauseHere(at, (name) => fields.get(name) ?? '') }),

@@ -4,6 +4,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { put } from '../../src/queue/inbox.ts';
 import { type Served, served } from '../server/served.ts';
 import { sized } from '../support/depth.ts';
 import { run } from '../support/run.ts';
@@ -154,4 +155,22 @@ test('a secret in a form that forgets or edits is kept nowhere, and the line tha
   expect(toast(done)).not.toContain(secret);
   expect(await textAt(world, 'a.md')).not.toContain(secret);
   expect(await rows()).not.toContain(secret);
+});
+
+test('what failed, and what waits since the provider takes no more today, is tried again by one button', async () => {
+  const world = await served();
+  const { db, clock } = world.app;
+  const tomorrow = new Date(clock.now().getTime() + 86_400_000);
+  for (const [key, state, code] of [
+    ['a', 'failed', 'oversize'],
+    ['b', 'waiting', 'overloaded'],
+    ['c', 'waiting', 'auth'],
+  ] as const) {
+    await put(db, { kind: 'extract', key, memory: world.store.id, payload: {}, notBefore: tomorrow }, clock.now());
+    await db.run('update inbox set state = ?, code = ? where key = ?', state, code, key);
+  }
+  const { act } = await visiting(world);
+  expect(toast(await act('retry', {}))).toBe('2 jobs for the next worker.');
+  const later = await db.all('select key from inbox where not_before > ?', clock.now().toISOString());
+  expect(later).toEqual([{ key: 'c' }]);
 });
