@@ -166,7 +166,8 @@ test('what failed, and what waits since the provider takes no more today, is tri
     ['b', 'waiting', 'overloaded'],
     ['c', 'waiting', 'auth'],
   ] as const) {
-    await put(db, { kind: 'extract', key, memory: world.store.id, payload: {}, notBefore: tomorrow }, clock.now());
+    const item = { kind: 'extract', key, memory: world.store.id, payload: {}, notBefore: tomorrow } as const;
+    await db.write((sql) => put(sql, item, clock.now()));
     await db.run('update inbox set state = ?, code = ? where key = ?', state, code, key);
   }
   const { act } = await visiting(world);
