@@ -1,8 +1,8 @@
 // Recall at a failing call of any tool, where `recallFailures` is on: what an agent found here before, when a call of its program or
-// with its error failed. Promises: only what was tried in this repository, holds here and still stands in a topic; nothing that deletes,
-// sends out, pipes into a shell, changes rights or names a secret; at most three times in a session, nothing twice, and what its start
-// told only where the very error is met; of the failing call's words nothing is kept. As with a prompt it waits for nobody that writes,
-// and says nothing after its time.
+// with its error failed. Promises: only what was tried in this repository, holds here and still stands in a topic or a log; nothing that
+// deletes, sends out, pipes into a shell, changes rights or names a secret; at most three times in a session, nothing twice, and what its
+// start told only where the very error is met; of the failing call's words nothing is kept. As with a prompt it waits for nobody that
+// writes, and says nothing after its time.
 
 import type { Config } from '../base/config/config.ts';
 import { canonicalPath, isDirectory } from '../base/files/directories.ts';
@@ -59,14 +59,18 @@ async function nearFailure(failure: Failure, { db, own, cwd, shown }: Asked): Pr
     return score > 0 && isHere(line) ? [{ ...line, score, isMet: isSaid || isMet }] : [];
   });
   if (near.length === 0) return '';
-  const paths = [...new Set(near.map(({ path }) => path))];
+  const paths = [...new Set(near.map(({ path }) => path).filter((path) => path !== ''))];
+  const isUnsorted = near.some(({ path }) => path === '');
+  const unsorted = isUnsorted ? await own.source.unsorted({ isQuick: true }) : [];
   const files = await own.source.read(paths);
   const elsewhere = await own.source.elsewhere(paths);
   const best = Math.max(...near.map(({ score }) => score));
   const { redact } = await import('../base/secrets/redact-text.ts');
   const lines = new Set<string>();
   for (const { path, line, score, isMet } of near) {
-    const standing = parseTopic(path, files.get(path)?.text ?? '').lines.find(({ id }) => id === line);
+    const standing =
+      unsorted.find(({ id }) => id === line) ??
+      parseTopic(path, files.get(path)?.text ?? '').lines.find(({ id }) => id === line);
     if (!standing || score < best || lines.size >= Math.min(MOST_AT_ONCE, MOST_OF_SESSION - told)) continue;
     const said = withoutMark(standing.text);
     if (mayBeOver(standing.text) || (isOfOnePlace(said) && elsewhere.has(`${path} ${line}`))) continue;
@@ -74,7 +78,7 @@ async function nearFailure(failure: Failure, { db, own, cwd, shown }: Asked): Pr
     const given = isMet ? shown.filter(({ request }) => request.startsWith(NAME)) : shown;
     if (given.some(({ text }) => text.includes(asContent(said, own.isForeign)))) continue;
     if ((await redact(standing.text)).found.length > 0) continue;
-    const day = foundOn(standing.text);
+    const day = 'day' in standing ? standing.day : foundOn(standing.text);
     lines.add(`- ${said} (${day ? `found by the agent, ${day}` : 'found by agents'})\n`);
   }
   return lines.size === 0

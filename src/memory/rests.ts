@@ -175,18 +175,23 @@ export interface FoundLine extends Rest {
   text: string;
 }
 
-/** The lines that rest on lessons which stand, once for each lesson, or on those with such evidence; a line may not stand any more. */
+/**
+ * The lines that rest on lessons which stand, once for each lesson, or on those with such evidence; a line may not stand any more. What
+ * no night has sorted yet has no path, and its entry's id for a line.
+ */
 export async function foundLines(
   sql: Sql,
   memory: string,
   isMeant: (evidence: readonly Evidence[], text: string) => boolean = () => true,
 ): Promise<FoundLine[]> {
-  const rows = await sql.all<Pick<FoundLine, 'source' | 'found' | 'cwd' | 'machine' | 'text'> & { quotes: string }>(
-    `select e.id as source, e.found, e.text, e.quotes, s.cwd, s.machine from entry e left join session s on s.id = e.session
+  type Row = Pick<FoundLine, 'source' | 'found' | 'cwd' | 'machine' | 'text'> & { quotes: string; state: string };
+  const rows = await sql.all<Row>(
+    `select e.id as source, e.state, e.found, e.text, e.quotes, s.cwd, s.machine from entry e left join session s on s.id = e.session
      where e.memory = ? and e.found is not null and e.state <> 'gone' order by e.at`,
     memory,
   );
-  const lessons = rows.flatMap(({ quotes, ...row }) => {
+  const unsorted = new Set(rows.flatMap(({ source, state }) => (state === 'new' ? source : [])));
+  const lessons = rows.flatMap(({ quotes, state: _, ...row }) => {
     const evidence: Evidence[] = JSON.parse(quotes);
     return isMeant(evidence, row.text) ? [{ ...row, evidence, way: wayOf(evidence) }] : [];
   });
@@ -195,7 +200,9 @@ export async function foundLines(
     where r.memory = ? and f.path is not null and r.source in (#)`;
   const sources = lessons.map(({ source }) => source);
   const lines = Map.groupBy(await allOf<Rest & { path: string }>(sql, select, sources, memory), ({ source }) => source);
-  const found = lessons.flatMap((lesson) => (lines.get(lesson.source) ?? []).map((line) => ({ ...lesson, ...line })));
+  const linesOf = (source: string) =>
+    lines.get(source) ?? (unsorted.has(source) ? [{ file: '', path: '', line: source, source }] : []);
+  const found = lessons.flatMap((lesson) => linesOf(lesson.source).map((line) => ({ ...lesson, ...line })));
   return found.sort((a, b) => (a.path === b.path ? compare(a.line, b.line) : compare(a.path, b.path)));
 }
 

@@ -1,7 +1,7 @@
 // What an agent is told at a call that failed: the way that is known, once, of this repository, and nothing that does harm.
 
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
@@ -121,6 +121,14 @@ test('a way is told where the error is met of something else, by the shell or pr
   );
   expect(await fails('ls web', 'ls: cannot access web: No such file or directory', { session_id: 's2' })).toBe('');
   expect(await fails('rg x', 'bash: line 1: rg: command not found', { session_id: 's3' })).toBe('');
+});
+
+test('what was found today is told before a night has sorted it, unless its log no longer says it', async () => {
+  const { fails, app, dir } = await world([{ isSorted: false }]);
+  expect(await fails('pnpm test', KNOWN.error)).toContain(`- ${LINE} (found by the agent, 2026-11-20)\n`);
+  rmSync(join(dir, 'logs'), { recursive: true });
+  await app.files(await app.memoryFor()).list();
+  expect(await fails('pnpm test', KNOWN.error, { session_id: 's2' })).toBe('');
 });
 
 test('a way is told though the worktree in which it was found is gone, but not what holds in another home alone', async () => {

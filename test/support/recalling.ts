@@ -59,12 +59,14 @@ export interface Way {
   /** Where its calls ran. */
   cwd: string;
   path?: string;
+  /** False: no night has sorted it yet. */
+  isSorted?: boolean;
 }
 
 /** A way that an agent found in a session, as a night places it. */
 export async function placeWay(
   { app }: { app: Pick<App, 'memories' | 'memoryFor' | 'db'> },
-  { line, failed, error, worked, cwd, path = 'ways.md' }: Way,
+  { line, failed, error, worked, cwd, path = 'ways.md', isSorted = true }: Way,
   memory?: string,
 ): Promise<void> {
   const { memories, memoryFor } = app;
@@ -87,21 +89,21 @@ export async function placeWay(
     ...{ prompt: 'p', found: 'way' },
   };
   const said = `Found by the agent, 2026-11-20: ${line}`;
+  const inTopic = (now: string | null) =>
+    `${now ?? newTopic({ name: 'ways', description: 'Ways', type: 'project', lines: [] })}- ${said}\n`;
+  const inLog = (now: string | null) => appendEntries(now, [entry], { day: entry.day, zone: 'UTC' });
+  const file = isSorted ? { path, make: inTopic } : { path: logPath(entry.day), make: inLog };
   await commit(
     memories,
-    { memory: id, paths: [path] },
+    { memory: id, paths: [file.path] },
     { job: 'job_1', actor: { kind: 'job', id: 'job_1' } },
     async () => ({
-      files: [
-        {
-          path,
-          make: (now) =>
-            `${now ?? newTopic({ name: 'ways', description: 'Ways', type: 'project', lines: [] })}- ${said}\n`,
-        },
-      ],
+      files: [file],
       rows: async (change, heads) => {
-        await putEntry(change, { ...entry, memory: id, job: 'job_1', state: 'placed', reason: null });
-        await change.add('rests', [{ memory: id, file: heads[0]?.id ?? '', line: lineId(said), source: entry.id }]);
+        const state = isSorted ? 'placed' : 'new';
+        await putEntry(change, { ...entry, memory: id, job: 'job_1', state, reason: null });
+        if (isSorted)
+          await change.add('rests', [{ memory: id, file: heads[0]?.id ?? '', line: lineId(said), source: entry.id }]);
       },
     }),
   );
