@@ -201,7 +201,8 @@ async function refuseMissing({ memories, memory }: DreamDeps): Promise<void> {
   if (!first) return;
   const what = `${others.length + 1} files are missing at once, ${first.path} among them.`;
   throw new AppError('refused', what, {
-    remedy: 'Put the files back, or run nocturne check --accept-missing if they were removed on purpose.',
+    remedy:
+      'Put the files back, or run nocturne check --restore; if they were removed on purpose, nocturne check --accept-missing.',
   });
 }
 

@@ -157,7 +157,7 @@ export async function move(id: string, { from, to }: { from: Memories; to: Memor
       // 3.
       rows += there.rows;
       if (here.sha === there.sha) continue;
-      const what = `${table.name} of ${name} differs: ${there.rows} of ${here.rows} rows arrived.`;
+      const what = `Only ${there.rows} of ${here.rows} rows of the table ${table.name} of ${name} arrived; ${name} stays where it was.`;
       throw new AppError('conflict', what, { remedy: 'Run it again: it goes on where it was.' });
     }
     // 4.

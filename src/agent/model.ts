@@ -301,7 +301,7 @@ const REFUSALS = {
   quota: ['has no budget left', 'Add credit or raise the limit; the work waits.'],
   auth: ['refused the key', 'nocturne doctor says where the key comes from; nocturne setup keeps another.'],
   'no-model': ['is not known there', 'Check the model id and ANTHROPIC_BASE_URL.'],
-  oversize: ['does not take requests of this length', undefined],
+  oversize: ['does not take requests of this length', 'Choose a model with a longer context: nocturne config model.'],
   overloaded: ['is busy', undefined],
   'server-error': ['cannot answer now', undefined],
   'bad-reply': ['did not take the request', undefined],

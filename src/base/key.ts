@@ -89,7 +89,7 @@ export async function readAccess(config: Config): Promise<ModelAccess> {
 
 /** Keeps a key in the home, 0600. Throws `auth` for what cannot be one. */
 export function keepKey(place: KeyPlace, key: string): void {
-  writeWhole(keyPath(place), `${checkKey(key, 'What was given')}\n`);
+  writeWhole(keyPath(place), `${checkKey(key, 'What was given holds')}\n`);
   makePrivate(keyPath(place));
 }
 
@@ -99,7 +99,7 @@ function readKeyFile(path: string): string {
       remedy: `Run chmod 600 ${path}; if others may have read it, make a new key.`,
     });
   }
-  return checkKey(readTextNow(path) ?? '', path);
+  return checkKey(readTextNow(path) ?? '', `${path} holds`);
 }
 
 async function runKeyCommand({ keyCommand = [], environment, clock }: Config): Promise<string> {
@@ -107,7 +107,10 @@ async function runKeyCommand({ keyCommand = [], environment, clock }: Config): P
   const nowMs = clock.now().getTime();
   const known = answers.get(name);
   if (known && known.untilMs > nowMs) return known.key;
-  const key = checkKey(await printedBy(keyCommand, environment), `The key command ${keyCommand[0]}`);
+  const key = checkKey(
+    await printedBy(keyCommand, environment),
+    `The command "${keyCommand[0]}", which prints the key,`,
+  );
   answers.set(name, { key, untilMs: nowMs + COMMAND_COUNTS_MS });
   return key;
 }
@@ -121,7 +124,7 @@ function printedBy([program = '', ...args]: string[], env: Config['environment']
       // Not the error's own message, which repeats the arguments and what the command said.
       const how = error.killed ? `gave no answer within ${COMMAND_WITHIN_MS / 1000} s` : `failed (${code ?? 'killed'})`;
       reject(
-        new AppError('auth', `The key command ${program} ${how}.`, {
+        new AppError('auth', `The command "${program}", which prints the key, ${how}.`, {
           remedy: 'Run it by hand, or change keyCommand in config.json of the nocturne home.',
         }),
       );
@@ -130,10 +133,10 @@ function printedBy([program = '', ...args]: string[], env: Config['environment']
   });
 }
 
-function checkKey(text: string, from: string): string {
+function checkKey(text: string, found: string): string {
   const key = text.trim();
   if (/^[\x21-\x7e]{1,4096}$/.test(key)) return key;
-  throw new AppError('auth', `${from} holds ${key === '' ? 'no key' : 'more than one word, which is not a key'}.`, {
+  throw new AppError('auth', `${found} ${key === '' ? 'nothing' : 'more than one word, which is no key'}.`, {
     remedy: 'A key is one line without spaces.',
   });
 }

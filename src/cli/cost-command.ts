@@ -28,7 +28,7 @@ const cost: CommandSpec<CommonOptions & { month?: string }> = {
     ],
   ],
   json: '{ month, restoredAt, today, total, plan, forecast, days: [{ day, usd, tokens, requests, unfinished }], projects: [{ memory, project, … }], kinds: [{ kind, jobs, … }], jobs: [{ job, kind, memory, session, endedAt, … }], models: [{ model, prices, isPriced, … }], unfinished }, each with { usd, tokens, requests }',
-  more: `A day's total is what the limits count. What the jobs do not add up to is shown as ${UNFINISHED}: jobs that were stopped or still run, and answers that never came. Models without a price are counted in tokens only.`,
+  more: `A day's total is what the limits count. Where it is more than all jobs together, the rest is shown as ${UNFINISHED}: of jobs that were stopped or still run, or whose answer never came. Models without a price are counted in tokens only.`,
   examples: ['cost', 'cost --month 2026-10'],
   async inApp(app, call) {
     const { db, clock, config } = app;

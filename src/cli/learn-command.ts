@@ -155,7 +155,7 @@ const learn: CommandSpec<LearnOptions, [string[]]> = {
     ['--session <id>', 'the id of the session, if its file has none'],
     [
       '--fork <how>',
-      'what the model is shown: an excerpt, or, if the file is a whole Messages request, that request continued',
+      'excerpt: the model is shown an excerpt of the session; prefix: the file is a request to the Messages API, which is continued',
       { choices: ['excerpt', 'prefix'] },
     ],
     ['--since <when>', 'only sessions that changed since then: a date, or so many days ago (7d)', { parse: whenFrom }],

@@ -38,7 +38,7 @@ interface ServeOptions {
 
 const serve: CommandSpec<ServeOptions> = {
   name: 'serve',
-  about: 'serve memory stores over HTTP, for the official SDK',
+  about: "serve memory stores over HTTP, for programs that use Anthropic's SDK",
   options: [
     ['--host <name>', 'where to listen', { default: '127.0.0.1' }],
     ['--port <number>', 'port; 0: a free one', { parse: portOf, default: 4114 }],

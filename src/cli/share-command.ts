@@ -168,7 +168,8 @@ function describeCreated({ outcome, dir, id, topics, redacted }: CreateReport): 
 
 function describeApplied({ outcome, snapshot, topics }: ApplyReport): string[] {
   const lines = topics.filter(({ step }) => step !== 'same' && step !== 'own').map(describeTopic);
-  if (outcome === 'none') return ['There is no memory snapshot in this working tree.'];
+  if (outcome === 'none')
+    return ['There is no memory snapshot in this working tree. nocturne snapshot create makes one.'];
   if (outcome === 'busy') return [`${snapshot}: busy; a dream is running on this memory. Try again when it has ended.`];
   if (outcome === 'older') return [`${snapshot} was applied once, and a newer one since; nothing was changed.`];
   const head = outcome === 'applied' ? `${snapshot} applied` : `${snapshot}: nothing to change`;

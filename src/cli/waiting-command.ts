@@ -109,7 +109,7 @@ const retry: CommandSpec<RetryOptions, [string[]]> = {
   args: [['[session...]', 'sessions by id or transcript, or other work by its key (dream, a day)']],
   options: [
     ['--failed', "all work that was given up, or waits for a limit: yours of a day, or the provider's"],
-    ['--all', 'that, and all that waits after a failure or a pause'],
+    ['--all', 'that, and all that waits to be tried again'],
     ['--dismiss', 'do not try it again: take it off the list of what failed'],
     ...MEMORY,
   ],

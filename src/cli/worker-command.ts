@@ -95,7 +95,7 @@ async function checkAlive({ db, clock, config, machine }: App): Promise<void> {
   );
   for (const { process, seen_at } of alive) note(`${process} was seen at ${toSecond(seen_at, config.zone)}`);
   if (alive.length > 0) return;
-  note('No worker of this home was seen within two minutes.');
+  note('No worker gave a sign of life in the last two minutes.');
   process.exitCode = EXIT.failed;
 }
 

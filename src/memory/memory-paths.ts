@@ -174,7 +174,7 @@ function refusal(path: string, problem: string): AppError {
   const shown = path.length > 200 ? `${path.slice(0, 200)}…` : path;
   return new AppError('bad-input', `The path ${JSON.stringify(shown)} is refused: ${problem}.`, {
     remedy:
-      `Use a path inside the memory directory: 1 to ${MAX_SEGMENTS} visible names with "/" between them, ` +
+      `Use a path inside the memory directory: 1 to ${MAX_SEGMENTS} names with "/" between them, none of which begins with ".", ` +
       `each of at most ${MAX_SEGMENT_BYTES} bytes, all of at most ${MAX_PATH_BYTES}.`,
   });
 }

@@ -284,7 +284,7 @@ function regexOf(source: string, flags: string): RegExp {
     throw new AppError('bad-input', what, { cause: error });
   }
   if (!''.match(regex) && !regex.sticky) return regex;
-  throw new AppError('bad-input', `/${source}/${flags} matches nothing or everything.`, {
+  throw new AppError('bad-input', `/${source}/${flags} matches an empty text, so it would match everywhere.`, {
     remedy: 'Give a pattern that matches only what should go.',
   });
 }

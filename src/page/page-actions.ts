@@ -198,7 +198,10 @@ async function undoJob({ at, memory, field }: Asked): Promise<Done> {
   if (report.outcome === 'busy')
     return { text: 'Another process works there; try again in a moment.', isProblem: true };
   const stays = report.stays.map(({ name }) => name).join(', ');
-  return { text: `Not taken back: later work builds on it (${stays}). Undo that first.`, isProblem: true };
+  return {
+    text: `Not taken back: a later change builds on it (in ${stays}). Undo the later change first.`,
+    isProblem: true,
+  };
 }
 
 async function decide({ at, memory, field }: Asked): Promise<Done> {

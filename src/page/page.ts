@@ -147,7 +147,10 @@ class Page implements Pages {
   async #enter(request: Request): Promise<Response> {
     // A browser that runs no scripts says `null` here; what it brings is good once and known to nobody else.
     if (!this.#visits.isFromHere(request) && request.headers.get('origin') !== 'null')
-      return plain(403, 'Refused: the request came from another page.');
+      return plain(
+        403,
+        'Refused: the browser says that another website sent this. Open the address that nocturne open prints.',
+      );
     const fields = await fieldsOf(request);
     const ticket = (fields?.get('ticket') ?? '').trim().replace(/^.*#/, '');
     if (!(await takeTicket(this.#app, ticket))) return page(401, enterPage({ wasWrong: true }));

@@ -152,14 +152,15 @@ export function checkEnablement({ enabled, reason, pausedUntil, isUnknown }: Ena
 export async function checkKey(config: Config): Promise<Checked[]> {
   if (!needsKey(config.model)) return [ok('key', `the model ${config.model} needs none`)];
   const source = keySource(config);
-  const keep = 'Run nocturne setup: it asks for one and tries it; --key-stdin and --key-command give it.';
+  const keep =
+    'Run nocturne setup: it asks for a key and tries it. Without a terminal: nocturne setup --key-stdin or --key-command.';
   if (source === 'none') return [fail('key', 'none is set', keep)];
   if (source === 'environment') {
     const isKept = statNow(keyPath(config)) !== null || config.keyCommand !== undefined;
     if (isKept) return [ok('key', 'in the environment, and kept')];
     return [warn('key', 'only set in this environment; the nightly schedule has none', keep)];
   }
-  if (source === 'unneeded') return [ok('key', `${config.baseUrl} is asked without one`)];
+  if (source === 'unneeded') return [ok('key', `none; ${config.baseUrl} is asked without a key`)];
   // A command may ask a person, or a server: it is run only to ask the model.
   if (source === 'command') return [ok('key', `by the command ${config.keyCommand?.[0]}`)];
   try {

@@ -214,7 +214,7 @@ function sayMissing(paths: string[]): { what: string; keepsDreams: boolean }[] {
   if (logs.length > 0) {
     const more = logs.length > SHOWN_LOGS ? ` and ${logs.length - SHOWN_LOGS} more` : '';
     const names = `${logs.slice(0, SHOWN_LOGS).join(', ')}${more}`;
-    const what = `missing, empty or damaged, with entries in it (lines that rest on them stay): ${names}`;
+    const what = `a log with entries is missing, empty or damaged (topics keep what they hold): ${names}`;
     said.push({ what, keepsDreams: false });
   }
   return said;

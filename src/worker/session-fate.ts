@@ -244,7 +244,7 @@ const WHY: Record<string, string> = {
   'main-agent': 'the main agent itself wrote them down in a memory',
   private: 'something in them is marked as private',
   'gave-up': 'reading them failed, and was given up',
-  assumed: 'they were read before the database was lost',
+  assumed: 'taken as read: the database in which it stood was lost',
   undone: 'what was learned from them was undone',
   declined: 'they are from before set-up, and were not learned then',
 };

@@ -61,9 +61,14 @@ const GIT_TIMEOUT_MS = 5_000;
 /** What the repository carries is no store of a database. */
 export function refuseInDatabase({ databaseUrl }: Config): void {
   if (databaseUrl === undefined) return;
-  throw new AppError('refused', "Memory is kept in a database, and a team's memory is a directory of the repository.", {
-    remedy: 'Share from a machine without NOCTURNE_DATABASE_URL (nocturne stores move --to-home moves a memory there).',
-  });
+  throw new AppError(
+    'refused',
+    "Memory on this machine is kept in a PostgreSQL database; a team's memory is a directory of the repository.",
+    {
+      remedy:
+        'Share from a machine where NOCTURNE_DATABASE_URL is not set. nocturne stores move --to-home moves a memory out of the database first.',
+    },
+  );
 }
 
 /** The team's memory that one's own is shared with from `cwd`. Throws `bad-input` where there is none. */
@@ -84,8 +89,8 @@ export function teamDirFor(config: Config, { own, cwd }: { own: string | null; c
     throw refuse(`${dir} is your own memory for all projects, not a team's.`);
   if (dir === own)
     throw refuse(
-      `${dir} is the team's memory: there is nothing of your own to share from it.`,
-      'Leave out --scope local, --memory and NOCTURNE_MEMORY_DIR to share from your own.',
+      `${dir} is the team's memory: it is what is shared with, so nothing can be shared from it.`,
+      'To share from your own memory leave out --scope local, --memory and NOCTURNE_MEMORY_DIR.',
     );
   return dir;
 }

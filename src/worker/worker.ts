@@ -246,7 +246,7 @@ class Loop {
       for (const problem of (await sweepSessions(this.#app, { since, signal })).problems) onError(problem);
     };
     this.#sweeping = sweep()
-      .catch((error) => onError(`The sweep ended early: ${describeError(error)}`))
+      .catch((error) => onError(`The search for sessions that no hook told of ended early: ${describeError(error)}`))
       .finally(() => {
         this.#sweeping = undefined;
         this.#rest.abort();

@@ -65,13 +65,13 @@ test('a kept key is 0600, and a key file that others can read is refused without
   }
   chmodSync(path, 0o600);
   writeFileSync(path, '\n');
-  await expect(readAccess(config)).rejects.toThrow('holds no key');
+  await expect(readAccess(config)).rejects.toThrow('nothing');
   expect(() => keepKey({ home }, 'not a key')).toThrow('more than one word');
 });
 
 test.each([
   ['process.stdout.write("half-a-sk-ant"); process.exit(7)', 'failed (7)'],
-  ['console.log("")', 'holds no key'],
+  ['console.log("")', 'nothing'],
   ['console.log("two words")', 'more than one word'],
 ])('a key command that does %s is an error that tells nothing of what it printed', async (program, words) => {
   const home = tempDir();

@@ -98,7 +98,7 @@ const SORTS = [
   'how you want things done',
   'about you',
   'something in it is open',
-  'near to this place or to what was last worked on',
+  'about this directory or branch, or what was last worked on',
 ];
 
 /** What is not decided, or goes on. */
