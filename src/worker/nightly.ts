@@ -74,8 +74,8 @@ export async function shutGate(app: App, memory: MemoryRow): Promise<string | nu
   // Two clones would both distil what stands in a log there, and what is shared was distilled already.
   if (isCheckedIn(memory.dir) && app.memoryDirOf() !== memory.dir)
     return "a team's memory: only its index is kept up to date";
-  const isTooSoon = clock.now().getTime() < (await opensAt(app, memory));
-  return isTooSoon ? `too soon: dreamed less than ${config.dreamMinHours} hours before` : null;
+  if (clock.now().getTime() >= (await opensAt(app, memory.id))) return null;
+  return `too soon: dreamed less than ${config.dreamMinHours} hours before`;
 }
 
 /** When the last night began; a database that had none begins with now, and so does one whose clock was ahead. */
@@ -124,19 +124,20 @@ export async function skippedNights(sql: Sql, memory: string) {
   return [...reasons].map(([reason, of]) => ({ kind: 'dream', reason, times: of.length, at: of[0]?.at ?? '' }));
 }
 
-/** When the next night comes that dreams over a memory; in the past where it is due. */
+/** When the next night comes that dreams over a memory, or over any; in the past where it is due. */
 export async function nextDream(app: App, memory: MemoryRow | null): Promise<Date> {
   const now = app.clock.now();
   const next = nextNightly(app.config, new Date(await lastNight(app.db, now)));
-  const from = memory ? await opensAt(app, memory) : 0;
+  const from = await opensAt(app, memory?.id);
   return Math.max(next.getTime(), now.getTime()) < from ? nextNightly(app.config, new Date(from - 1)) : next;
 }
 
-/** Before then a night passes a memory by, which was dreamed over a short time ago. */
-async function opensAt({ db, clock, config }: App, memory: MemoryRow): Promise<number> {
+/** Before then a night passes a memory by, or all, which were dreamed over a short time ago. */
+async function opensAt({ db, clock, config }: App, memory = ''): Promise<number> {
   const last = await db.get<{ at: string | null }>(
-    `select max(ended_at) as at from job where memory = ? and kind = 'dream' and outcome in ('dreamed', 'proposed') and ended_at <= ?`,
-    ...[memory.id, clock.now().toISOString()],
+    `select min(at) as at from (select max(ended_at) as at from job where kind = 'dream' and outcome in ('dreamed', 'proposed')
+       and ended_at <= ? and (memory = ? or ? = '') group by memory) as last`,
+    ...[clock.now().toISOString(), memory, memory],
   );
   return last?.at ? Date.parse(last.at) + config.dreamMinHours * HOUR_MS : 0;
 }

@@ -31,12 +31,7 @@ async function extractSession({ app }: TestApp, prompt: string, id: string): Pro
   await app.extract({ transcript: aSession([prompt], { id }).path, ended: true });
 }
 
-const UUIDS = ['1', '2', '3', '4'].map((n) => `${n}0000000-2222-4333-8444-555555555555`) as [
-  string,
-  string,
-  string,
-  string,
-];
+const UUIDS = ['1', '2', '3'].map((n) => `${n}0000000-2222-4333-8444-555555555555`) as [string, string, string];
 
 test.each([
   ['Europe/Berlin', '30 2 * * *', '2026-03-28T12:00:00Z', ['2026-03-29T01:00:00', '2026-03-30T00:30:00']],
@@ -105,8 +100,9 @@ test('too short a time keeps a nightly dream shut, counted and shown; a person p
   await extractSession(first, 'I prefer short answers.', UUIDS[1]);
   const before = await at('2026-11-20T20:00:00Z', first);
   expect(await runJsonHere(['dream'], before.environment)).toMatchObject({ values: [{ outcome: 'dreamed' }] });
-  const soon = await at('2026-11-21T03:15:00Z', first);
-  expect(await soon.nocturne()).toMatchObject({ stdout: expect.stringContaining('\nNext night  tomorrow 03:30\n') });
+  const soon = { ...first.environment, NOCTURNE_NOW: '2026-11-21T03:15:00Z' };
+  for (const NOCTURNE_MEMORY_DIR of [first.dir, tempDir()])
+    expect((await runHere([], { ...soon, NOCTURNE_MEMORY_DIR })).stdout).toContain('\nNext night  tomorrow 03:30\n');
   await extractSession(first, 'Never commit to main directly.', UUIDS[2]);
   expect(await work(await at('2026-11-21T03:59:00Z', first))).toEqual(['dream skipped']);
   const now = await at('2026-11-21T05:00:00Z', first);
