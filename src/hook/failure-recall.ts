@@ -50,7 +50,9 @@ async function nearFailure(failure: Failure, { db, own, cwd, shown }: Asked): Pr
     isMetAgain(evidence, output) ||
     evidence.some(({ proves, quote }) => proves === 'failed' && names.some((name) => quote.includes(name)));
   const near = (await foundLines(db, own.row.id, mayBe)).flatMap((line) => {
-    const { way, evidence, text } = line;
+    const { way, evidence, text, found } = line;
+    // What a session left says nothing of why a call fails.
+    if (found === 'outcome') return [];
     const isHarmless = way ? way.isHarmless : literals(text).every((value) => harmsIn(value).length === 0);
     if (!isHarmless || way?.works === does || line.path.startsWith('archive/')) return [];
     const [isSaid, isMet] = [hasError(evidence, text), isMetAgain(evidence, output)];

@@ -142,6 +142,10 @@ test('a way is told though the worktree in which it was found is gone, but not w
   expect(await fails('pnpm test', KNOWN.error, own)).toContain('On this machine');
 });
 
+test('what a session left is not told at a failing call', async () => {
+  expect(await (await world([{ found: 'outcome' }])).fails('pnpm test', KNOWN.error)).toBe('');
+});
+
 test('nothing is told of what was tried in another repository, nor where it is off or paused', async () => {
   const other = tempDir();
   expect(await (await world([{ cwd: other }])).fails('pnpm test', KNOWN.error)).toBe('');

@@ -61,12 +61,13 @@ export interface Way {
   path?: string;
   /** False: no night has sorted it yet. */
   isSorted?: boolean;
+  found?: Entry['found'];
 }
 
 /** A way that an agent found in a session, as a night places it. */
 export async function placeWay(
   { app }: { app: Pick<App, 'memories' | 'memoryFor' | 'db'> },
-  { line, failed, error, worked, cwd, path = 'ways.md', isSorted = true }: Way,
+  { line, failed, error, worked, cwd, path = 'ways.md', isSorted = true, found = 'way' }: Way,
   memory?: string,
 ): Promise<void> {
   const { memories, memoryFor } = app;
@@ -86,7 +87,7 @@ export async function placeWay(
       at: '2026-11-20T09:00:00Z',
       day: '2026-11-20',
     },
-    ...{ prompt: 'p', found: 'way' },
+    ...{ prompt: 'p', found },
   };
   const said = `Found by the agent, 2026-11-20: ${line}`;
   const inTopic = (now: string | null) =>
