@@ -164,7 +164,7 @@ const learn: CommandSpec<LearnOptions, [string[]]> = {
     MODEL,
     INSTRUCTIONS,
   ],
-  json: `one line per session: { session, transcript, memory, outcome, entries, refused, coverage, openTurns, spend, fork?, error? }; without sessions { done, turns, tokens, waiting: [{ transcript, reason }], left, memories: [{ memory, entries }] }; with --dream then that of dream; with --later ${LATER_JSON}, without sessions { agents, enqueued: [{ agent, transcript, memory }], problems, off? }`,
+  json: `one line per session: { session, transcript, memory, outcome, entries, refused, coverage, openTurns, spend, fork?, error? }; without sessions { done, turns, tokens, refused, waiting: [{ transcript, reason }], left, memories: [{ memory, entries }] }; with --dream then that of dream; with --later ${LATER_JSON}, without sessions { agents, enqueued: [{ agent, transcript, memory }], problems, off? }`,
   more: 'Sessions from before set-up are read too.',
   examples: [
     'learn',

@@ -185,7 +185,7 @@ async function describeSession(app: App, found: SessionFate): Promise<string> {
       const mark = state === 'new' || state === 'placed' ? '' : ` (${state})`;
       return `${(index === 0 ? 'taught' : '').padEnd(12)}${type.padEnd(9)}  ${text}${mark}`;
     }),
-    ...found.refused.map((why) => `refused     ${why}`),
+    ...[...Map.groupBy(found.refused, (why) => why)].map(([why, { length }]) => `refused     ${length} × ${why}`),
     ...found.waiting.map(
       ({ notBefore, why }) =>
         `waits       until ${sayTime(notBefore, config)}${why ? `: ${plainly(why, config)}` : ''}`,

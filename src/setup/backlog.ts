@@ -29,6 +29,7 @@ import { type FoundAgent, findSessions } from '../transcript/find-sessions.ts';
 import { openSession, type Session } from '../transcript/session.ts';
 import { type App, openApp } from '../worker/compose.ts';
 import { announceSession, whyLeft } from '../worker/ingest.ts';
+import { refusedIn } from '../worker/session-fate.ts';
 import { placeOf } from '../worker/whose-memory.ts';
 import { runWorker } from '../worker/worker.ts';
 
@@ -186,8 +187,10 @@ async function sizeOf(
 export type Learned = Awaited<ReturnType<typeof learnFound>>;
 
 /** The sessions are read: the same model would not be asked again. */
-function sayNothing({ turns, tokens }: Learned, model: string): string[] {
-  const held = `They had ${sayCount(turns, 'turn')}, about ${sayTokens(tokens)}; ${model} found nothing in them to keep.`;
+function sayNothing({ turns, tokens, refused }: Learned, model: string): string[] {
+  const proposed = `proposed ${sayCount(refused, 'thing')}, which ${refused === 1 ? 'was' : 'were'} refused`;
+  const found = refused > 0 ? proposed : 'found nothing in them to keep';
+  const held = `They had ${sayCount(turns, 'turn')}, about ${sayTokens(tokens)}; ${model} ${found}.`;
   const again = 'nocturne learn --again SESSION reads one again';
   if (model === OFFLINE_MODEL) {
     return [held, OFFLINE_LIMITS, `nocturne setup offers a model that understands them; ${again}, with that.`];
@@ -258,6 +261,8 @@ export async function learnFound(app: App, { sessions }: Pick<Backlog, 'sessions
     ...{ done: read.length, turns: sum('turns'), tokens: sum('tokens') },
     /** What could not be learned now, each with its reason. */
     waiting: all.flatMap(({ transcript, reason }) => (reason === undefined ? [] : [{ transcript, reason }])),
+    /** How much of what a model proposed was refused. */
+    refused: (await refusedIn(app.db, 'session', [...asked.keys()])).length,
     memories,
   };
 }

@@ -8,7 +8,7 @@ import { AppError, describeError, isAppError } from '../base/errors.ts';
 import { parseJson } from '../base/text/json.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { localTime } from '../base/time.ts';
-import { allOf } from '../db/sql.ts';
+import { allOf, type Sql } from '../db/sql.ts';
 import {
   coverageOf,
   type EntryRow,
@@ -111,7 +111,7 @@ async function fateOf(app: App, known: Known) {
       return { id, type, text, state: entry.state === 'gone' ? (entry.reason ?? entry.state) : entry.state };
     }),
     /** Why code refused what the model proposed of it. */
-    refused: await refusedIn(app, ranges),
+    refused: await refusedIn(db, 'id', [...new Set(ranges.flatMap(({ job }) => job ?? []))]),
     /** What its transcript holds; null where it cannot be read. */
     holds,
     /** What of it waits: until when, and why. */
@@ -133,9 +133,9 @@ export async function sayProposals({ db }: App, memory: string, entry: string): 
   });
 }
 
-async function refusedIn({ db }: App, ranges: SessionRange[]): Promise<string[]> {
-  const jobs = [...new Set(ranges.flatMap(({ job }) => job ?? []))];
-  const rows = await allOf<{ output: string | null }>(db, 'select output from job where id in (#)', jobs);
+/** Why code refused what a model proposed in these jobs, or of these sessions. */
+export async function refusedIn(sql: Sql, column: 'id' | 'session', of: readonly string[]): Promise<string[]> {
+  const rows = await allOf<{ output: string | null }>(sql, `select output from job where ${column} in (#)`, of);
   return rows.flatMap(({ output }) => (parseJson(output ?? '') as Partial<ExtractReport> | undefined)?.refused ?? []);
 }
 

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type TestApp, type TestAppOptions, testApp, testModel } from '../support/app.ts';
 import { says } from '../support/messages-server.ts';
+import { obey } from '../support/obedient.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
@@ -63,6 +64,14 @@ test('where a model learned nothing it says which, what it read, and where to lo
   expect(stdout).toContain('test-model found nothing in them to keep.');
   expect(stdout).toContain('nocturne why SESSION');
   expect((await testing.nocturne('why', id)).stdout).toContain('nothing in them was kept');
+});
+
+test('where all that a model proposed was refused, that is said', async () => {
+  const evidence = [{ message: 'none', quote: 'always use yarn' }];
+  const record = () => [{ type: 'feedback', strength: 'stated', text: 'Always use yarn.', evidence }];
+  const testing = await byProject({ server: await testModel(obey({ record })) });
+  place(testing, { said: ['Where is the parser?'] });
+  expect((await testing.nocturne('learn')).stdout).toContain('test-model proposed 1 thing, which was refused.');
 });
 
 test('a session that is left alone is told with the reason that applied, by learn, sweep, why and enqueue', async () => {
