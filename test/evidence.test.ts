@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { CHAINS } from './eval/chain/links.ts';
-import { needsOf } from './eval/chain/pack.ts';
+import { needsOf } from './eval/chain/needs.ts';
 import { publishedColumns, sources } from './eval/chain/published.ts';
 import { needsTable, ROWS, tableOf } from './eval/chain/table.ts';
 import { publishedPart, rowsIn } from './support/evidence.ts';

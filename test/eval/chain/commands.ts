@@ -1,7 +1,7 @@
 // What `npm run eval` does with chains: plays one, packs plays for a judge, scores what the judge found, and counts all that is
 // published again.
 
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
@@ -10,6 +10,7 @@ import { print, progress } from '../../../src/terminal/output.ts';
 import { publishPart } from '../../support/evidence.ts';
 import { keptPlayOf, keptPlays, PLAYS, playAgain } from './kept-plays.ts';
 import { sessionsDir } from './links.ts';
+import { NEEDS, placedNeeds } from './needs.ts';
 import { pack } from './pack.ts';
 import { type Play, playChain, SYSTEMS, type SystemName, type ToldTo } from './play.ts';
 import { publishedColumns, sources, VERDICTS } from './published.ts';
@@ -28,6 +29,7 @@ export interface ChainOptions {
   score?: string;
   key?: string;
   keepPlay?: string;
+  keepNeeds?: string;
   keepAs?: string;
   chains?: boolean;
   publish?: boolean;
@@ -52,6 +54,7 @@ export const chainOptions = (command: Command) =>
     .option('--key <file>', 'the key of the package; default: beside it')
     .option('--keep-play <dir>', 'publish a play, without words of the sessions, as test/eval/chains/plays/NAME.jsonl')
     .option('--keep-as <name>', 'NAME; with --score: publish what was judged, as test/eval/chains/verdicts/NAME.json')
+    .option('--keep-needs <file>', 'with --chain: check what a reader wrote of needs, and add it to needs.jsonl')
     .option('--chains', 'count all that was judged of chains again; --publish: into docs/dev/evidence.md')
     .option('--publish');
 
@@ -59,6 +62,7 @@ export const chainOptions = (command: Command) =>
 export async function runChains(options: ChainOptions, play: Omit<Play, 'out' | 'say'>): Promise<boolean> {
   if (options.chains) await countAll(options, play.parts);
   else if (options.keepPlay) await publishPlay(options.keepPlay, options);
+  else if (options.keepNeeds) await addNeeds(options.keepNeeds, options);
   else if (options.score) score(options.score, options);
   else if (options.pack) await packPlays(options);
   else if (options.chain) await playOne(options.chain, { ...options, ...play });
@@ -87,6 +91,12 @@ async function countAll({ publish, sessions }: ChainOptions, parts: Play['parts'
     const told = isToldTheSame ? 'told the same' : 'told otherwise';
     print(`${basename(path)}: ${play.system} on ${play.chain}: ${asked} answers${earlier}; ${told}.`);
   }
+}
+
+async function addNeeds(path: string, { chain = '', sessions }: ChainOptions): Promise<void> {
+  const needs = await placedNeeds(path, { chain, sessions });
+  appendFileSync(NEEDS, needs.map((need) => `${JSON.stringify(need)}\n`).join(''));
+  print(`${needs.length} needs of ${chain} were added.`);
 }
 
 function score(dir: string, { key, keepAs }: ChainOptions): void {

@@ -14,7 +14,7 @@ import { hasReal, real } from '../../support/transcripts.ts';
 import { hiderOf } from './hidden.ts';
 import { keptPlayOf, keptPlays, playAgain } from './kept-plays.ts';
 import { CHAINS, linksOf } from './links.ts';
-import { needsOf, readLines } from './pack.ts';
+import { needsOf, readLines } from './needs.ts';
 import { playChain } from './play.ts';
 
 const SAID = 'the proxy in front of the store listens on port 4000 and nowhere else';

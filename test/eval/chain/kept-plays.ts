@@ -11,7 +11,7 @@ import { mapStrings } from '../reference/cassette.ts';
 import { hiderOf } from './hidden.ts';
 import { toldLines } from './lines.ts';
 import { linksOf } from './links.ts';
-import { readLines } from './pack.ts';
+import { readLines } from './needs.ts';
 import { type Played, playChain, playIn, type ToldTo, toldIn } from './play.ts';
 import { type Answered, answersIn } from './recorded-model.ts';
 

@@ -9,7 +9,7 @@ import { tempDir } from '../../support/temp.ts';
 import { evaluate } from '../main.ts';
 import { keptLines, toldLines } from './lines.ts';
 import { type Key, pack } from './pack.ts';
-import { columnsOf, ROWS, share, standing, tableOf } from './table.ts';
+import { columnsOf, NO_COLUMN, ROWS, share, standing, tableOf } from './table.ts';
 import { agreement, judgedIn, type Verdict } from './verdicts.ts';
 
 const IDS = [1, 2].map((at) => `${String(at).repeat(8)}-2222-4333-8444-555555555555`);
@@ -117,7 +117,7 @@ test('verdicts are joined with the key into shares and means; what is not judged
     'misled: lines told': 0.5,
     'tokens a session': 800,
     'seconds a session, beside the model': 1,
-    'next session better': undefined,
+    'next session better: tasks passed': undefined,
   });
   expect(cells('summary')['USD a session, list price']).toBeCloseTo((1_000 * 4 + 500 * 0.2 + 100 * 20) / 1e6 / 2);
   expect(cells('nocturne')).toMatchObject({ 'said by a person, told': 0, 'misled: lines told': undefined });
@@ -130,10 +130,28 @@ test('verdicts are joined with the key into shares and means; what is not judged
 test('two intervals that touch are not told apart', () => {
   expect(share(17, 37)).toMatchObject({ value: 17 / 37, low: expect.closeTo(0.31), high: expect.closeTo(0.616) });
   const row = { better: 'more' } as const;
-  expect(standing(row, share(90, 100), [share(10, 100), null])).toBe('ahead');
-  expect(standing(row, share(10, 100), [share(90, 100)])).toBe('behind');
-  expect(standing({ better: 'less' }, share(10, 100), [share(12, 100)])).toBe('not told apart');
-  expect(standing(row, null, [share(1, 2)])).toBe('not run');
+  expect(standing(row, share(90, 100), share(10, 100))).toBe('ahead');
+  expect(standing(row, share(10, 100), share(90, 100))).toBe('behind');
+  expect(standing({ better: 'less' }, share(10, 100), share(12, 100))).toBe('not told apart');
+  expect(standing(row, null, share(1, 2))).toBe('not run');
+});
+
+test('a system that was not played on all chains is compared on those that both were played on', () => {
+  const costs = [{ requests: 1, input: 1, cached: 0, output: 0, usd: null, seconds: 1, chain: 'one' }];
+  const told = (chain: string, ...each: string[]) => each.map((as) => ({ chain, source: 'person', told: as }));
+  const ours = {
+    ...NO_COLUMN(),
+    costs,
+    needs: [...told('one', 'full', 'full'), ...told('two', 'none', 'none', 'none')],
+  };
+  const others = { ...NO_COLUMN(), costs, needs: told('one', 'full', 'none') };
+  const table = tableOf(
+    new Map([
+      ['nocturne', ours],
+      ['server', others],
+    ]),
+  );
+  expect(table).toMatch(/^\| said by a person, told \| 0\.4 .*\| 0\.5 .*\| not told apart \|$/m);
 });
 
 test('two judges: how far they agree beyond chance, and the raw table', () => {

@@ -1,26 +1,15 @@
 // A package for a judge of plays of one chain: systems' names off, in an order drawn by a seed. What tells which play is whose
 // stands beside the package, not in it, with what the plays cost.
 
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../../../src/base/errors.ts';
 import { type Random, seeded } from '../../support/random.ts';
 import { type CostOfSession, costsOf } from './costs.ts';
 import { keptLines, toldLines } from './lines.ts';
 import { type Link, linksOf } from './links.ts';
+import { type Need, needsOf } from './needs.ts';
 import { playIn, type SystemName, toldIn } from './play.ts';
-
-export interface Need {
-  chain: string;
-  id: string;
-  /** Which session of the chain, from 1. */
-  session: number;
-  grade: 'A' | 'B' | 'C';
-  source: 'person' | 'found';
-  fact: string;
-  later: { file: string; line: number };
-  [other: string]: unknown;
-}
 
 export interface PackedPlay {
   system: SystemName;
@@ -41,16 +30,6 @@ export interface Key {
   plays: Record<string, PackedPlay>;
   needs: Pick<Need, 'id' | 'grade' | 'source'>[];
 }
-
-const NEEDS = join(import.meta.dirname, '../chains/needs.jsonl');
-
-export function readLines<T>(path: string): T[] {
-  const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n') : [];
-  return lines.flatMap((line) => (line.trim() === '' ? [] : JSON.parse(line)));
-}
-
-export const needsOf = (chain?: string, path = NEEDS): Need[] =>
-  readLines<Need>(path).filter((need) => chain === undefined || need.chain === chain);
 
 interface Packing {
   chain: string;

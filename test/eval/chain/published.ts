@@ -3,11 +3,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CHAINS } from './links.ts';
-import { needsOf } from './pack.ts';
+import { needsOf, readLines } from './needs.ts';
 import { promptsToday, type SystemName } from './play.ts';
-import { type Column, columnsOf } from './table.ts';
+import { type Column, columnsOf, NO_COLUMN } from './table.ts';
 import type { Judged } from './verdicts.ts';
 
+/** As `npm run eval -- --tasks` writes them. */
+const TASKS = join(import.meta.dirname, '../tasks/results.jsonl');
 export const VERDICTS = join(import.meta.dirname, '../chains/verdicts');
 
 export function publishedVerdicts(): Judged[] {
@@ -18,10 +20,19 @@ export function publishedVerdicts(): Judged[] {
 /** By system. Of nocturne, until a package with it was judged, what needs.jsonl has of its last play. */
 export function publishedColumns(): Map<SystemName, Column> {
   const columns = columnsOf(publishedVerdicts());
-  if (columns.has('nocturne')) return columns;
-  const needs = needsOf().flatMap(({ grade, source, told }) => (grade === 'C' ? [] : { source, told: String(told) }));
-  const before = { needs, kept: [], misled: 0, told: 0, costs: [], isJudged: false };
-  return new Map<SystemName, Column>([['nocturne', before], ...columns]);
+  const tasks = readLines<{ isTold: boolean; fault: string }>(TASKS);
+  const before = needsOf().flatMap(({ chain, grade, source, told }) =>
+    grade === 'C' || told === undefined ? [] : { chain, source, told },
+  );
+  const ours = columns.get('nocturne') ?? { ...NO_COLUMN(), needs: before };
+  const others = columns.get('nothing') ?? NO_COLUMN();
+  ours.tasks = tasks.flatMap(({ isTold, fault }) => (isTold ? fault === '' : []));
+  others.tasks = tasks.flatMap(({ isTold, fault }) => (isTold ? [] : fault === ''));
+  return new Map<SystemName, Column>([
+    ['nocturne', ours],
+    ...(tasks.length > 0 ? [['nothing', others] as const] : []),
+    ...columns,
+  ]);
 }
 
 /** Below the table: of which plays it is, and who judged them. */
@@ -37,7 +48,7 @@ export async function sources(): Promise<string> {
     const used = usedInDevelopment ? ', used in development' : '';
     return `- ${key.chain}${used}, ${judges === 1 ? 'one judge' : `${judges} judges`}${agree}: ${plays.join('; ')}.`;
   });
-  if (publishedColumns().get('nocturne')?.isJudged === false)
+  if (lines.every((line) => !line.includes(' nocturne by ')))
     lines.push('- nocturne: as judged before packages were made; see "Plays before packages".');
   return lines.join('\n');
 }

@@ -14,13 +14,15 @@ export interface Cell {
   high: number;
 }
 
+/** What is known of a system, each with the chain that it is of. */
 export interface Column {
-  needs: { source: string; told: string }[];
-  kept: { true: string; worth: string }[];
-  misled: number;
-  told: number;
-  costs: CostOfSession[];
-  isJudged: boolean;
+  needs: { chain: string; source: string; told: string }[];
+  kept: { chain: string; true: string; worth: string }[];
+  /** Lines told, and how many of them misled. */
+  told: { chain: string; lines: number; misled: number }[];
+  costs: (CostOfSession & { chain: string })[];
+  /** Whether the check passed, of the tasks that turn on what an earlier session knew. */
+  tasks: boolean[];
 }
 
 interface Row {
@@ -53,15 +55,15 @@ export const ROWS: Row[] = [
       () => true,
     ),
   },
-  {
-    name: 'misled: lines told',
-    better: 'less',
-    of: ({ misled, told, isJudged }) => (isJudged ? share(misled, told) : null),
-  },
+  { name: 'misled: lines told', better: 'less', of: ({ told }) => share(sum(told, 'misled'), sum(told, 'lines')) },
   { name: 'tokens a session', better: 'less', of: each(({ input, cached, output }) => input + cached + output) },
   { name: 'USD a session, list price', better: 'less', of: each(({ usd }) => usd) },
   { name: 'seconds a session, beside the model', better: 'less', of: each(({ seconds }) => seconds) },
-  { name: 'next session better', better: 'more', of: () => null },
+  {
+    name: 'next session better: tasks passed',
+    better: 'more',
+    of: ({ tasks }) => share(tasks.filter((isPassed) => isPassed).length, tasks.length),
+  },
 ];
 
 /** Wilson's, 95 %. */
@@ -82,42 +84,64 @@ export function mean(values: (number | null)[]): Cell | null {
   return { value, n: known.length, low: Math.max(0, value - half), high: value + half };
 }
 
+const sum = (told: Column['told'], of: 'lines' | 'misled') => told.reduce((all, each) => all + each[of], 0);
+
+export const NO_COLUMN = (): Column => ({ needs: [], kept: [], told: [], costs: [], tasks: [] });
+
 /** What was judged, by system; several chains, and several plays of one, count together. */
 export function columnsOf(all: Judged[]): Map<SystemName, Column> {
   const columns = new Map<SystemName, Column>();
   for (const { key, verdicts } of all) {
+    const { chain } = key;
     const free = new Set(verdicts.flatMap((verdict) => ('repository' in verdict ? verdict.need : [])));
     for (const [letter, { system, costs, told }] of Object.entries(key.plays)) {
-      const column = columns.get(system) ?? { needs: [], kept: [], misled: 0, told: 0, costs: [], isJudged: true };
+      const column = columns.get(system) ?? NO_COLUMN();
       columns.set(system, column);
-      column.told += told;
-      column.costs.push(...costs);
+      column.costs.push(...costs.map((cost) => ({ chain, ...cost })));
+      let misled = 0;
       for (const verdict of verdicts) {
         if (!('play' in verdict) || verdict.play !== letter) continue;
-        if ('true' in verdict) column.kept.push(verdict);
-        else if ('misled' in verdict) column.misled += verdict.misled ? 1 : 0;
+        if ('true' in verdict) column.kept.push({ chain, ...verdict });
+        else if ('misled' in verdict) misled += verdict.misled ? 1 : 0;
         else if (!free.has(verdict.need)) {
           const source = key.needs.find(({ id }) => id === verdict.need)?.source ?? '';
-          column.needs.push({ source, told: verdict.told });
+          column.needs.push({ chain, source, told: verdict.told });
         }
       }
+      column.told.push({ chain, lines: told, misled });
     }
   }
   return columns;
 }
 
+/** On those chains only that the other was played on, too. */
+function onChainsOf(ours: Column, other: Column): Column {
+  const chains = new Set([...other.needs, ...other.costs].map(({ chain }) => chain));
+  const only = <T extends { chain: string }>(items: T[]) => items.filter(({ chain }) => chains.has(chain));
+  const { needs, kept, told, costs, tasks } = ours;
+  return { needs: only(needs), kept: only(kept), told: only(told), costs: only(costs), tasks };
+}
+
 type Standing = 'behind' | 'behind, not told apart' | 'ahead' | 'not told apart' | 'alone' | 'not run';
 const ORDER: Standing[] = ['behind', 'behind, not told apart', 'not told apart', 'ahead', 'alone', 'not run'];
 
-/** How nocturne stands in a row against the best of the others. */
-export function standing({ better }: Pick<Row, 'better'>, ours: Cell | null, others: (Cell | null)[]): Standing {
+/** How one figure stands beside another. */
+export function standing({ better }: Pick<Row, 'better'>, ours: Cell | null, other: Cell | null): Standing {
   if (!ours) return 'not run';
-  const sign = better === 'more' ? 1 : -1;
-  const [best] = others.filter((cell) => cell !== null).sort((a, b) => sign * (b.value - a.value));
-  if (!best) return 'alone';
-  const isApart = best.low > ours.high || best.high < ours.low;
-  if (sign * (best.value - ours.value) > 0) return isApart ? 'behind' : 'behind, not told apart';
+  if (!other) return 'alone';
+  const isApart = other.low > ours.high || other.high < ours.low;
+  const isBehind = better === 'more' ? other.value > ours.value : other.value < ours.value;
+  if (isBehind) return isApart ? 'behind' : 'behind, not told apart';
   return isApart ? 'ahead' : 'not told apart';
+}
+
+/** How nocturne stands in a row, beside each of the others on the chains that both were played on: the worst of it. */
+function worst(row: Row, columns: Map<SystemName, Column>): Standing {
+  const ours = columns.get('nocturne') ?? NO_COLUMN();
+  if (!row.of(ours)) return 'not run';
+  const others = [...columns].flatMap(([system, column]) => (system === 'nocturne' ? [] : column));
+  const all = others.map((other) => standing(row, row.of(onChainsOf(ours, other)), row.of(other)));
+  return ORDER.find((how) => how !== 'not run' && all.includes(how)) ?? 'alone';
 }
 
 const NAMES: Record<SystemName, string> = {
@@ -133,8 +157,7 @@ export function tableOf(columns: Map<SystemName, Column>): string {
       const column = columns.get(system);
       return column ? row.of(column) : null;
     });
-    const [ours = null, ...others] = cells;
-    const how = standing(row, ours, others);
+    const how = worst(row, columns);
     return { at, how, text: `| ${[row.name, ...cells.map(sayCell), how].join(' | ')} |` };
   });
   rows.sort((a, b) => ORDER.indexOf(a.how) - ORDER.indexOf(b.how) || a.at - b.at);

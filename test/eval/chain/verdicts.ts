@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { AppError } from '../../../src/base/errors.ts';
 import { readTextNow } from '../../../src/base/files/files.ts';
-import { type Key, readLines } from './pack.ts';
+import { readLines } from './needs.ts';
+import type { Key } from './pack.ts';
 
 const line = z.int().positive();
 const [play, need] = [z.string(), z.string()];
