@@ -136,3 +136,20 @@ const textsOf = (of: { text: string }[]) => of.map(({ text }) => text);
 function unknown(texts: string[], beginnings: string[]): string[] {
   return texts.filter((text) => !beginnings.some((beginning) => text.startsWith(beginning)));
 }
+
+const judged = (play: string, entries: Judgement['entries'], topics: Judgement['topics'] = []): Judgement => ({
+  ...{ play, entries, topics },
+});
+const entry = (text: string, covers: string[], verdict: Judgement['entries'][number]['verdict'] = 'true') => ({
+  ...{ session: 's', text, covers, verdict },
+});
+
+test('compared with today, a judgement tells what is lost, and which traps are taken still', () => {
+  const then = judged(
+    'one',
+    [entry('A.', ['a']), entry('A again.', ['a']), entry('C.', ['c']), entry('Y.', [], 'trap')],
+    [{ session: 's', text: 'Seen once, 2026-11-20: C.', covers: ['c'] }],
+  );
+  const today = { entries: ['A again.', 'Y.'], lines: ['C.'] };
+  expect(comparedWith(then, today)).toEqual({ entries: ['c'], topics: [], traps: ['Y.'] });
+});
