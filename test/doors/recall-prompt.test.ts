@@ -65,6 +65,13 @@ test('a prompt is given what an agent found out, sorted or not, and is told who 
   expect(await ask('why does the license check fail?')).toContain(`- ${found}`);
 });
 
+test('what an agent found out, and the beginning told under its heading, no prompt tells again', async () => {
+  const found = 'Found by the agent, 2026-11-12: The license check in mise-tasks/lint fails at the module root.';
+  const { ask, begin } = await promptWorld({ files: { ...FILES, 'lint.md': topic('Lint', 'project', [found]) } });
+  expect(await begin()).toContain('The license check in mise-tasks/lint fails at the module root.');
+  expect(await ask('why does the license check fail?')).toBe('');
+});
+
 test('a short order is given the rules of topics that are about it, not what is only worded like it', async () => {
   const files = {
     'pulls.md': topic('Before opening a PR', 'feedback', [

@@ -6,7 +6,7 @@
 import { COMMON_VERBS, LIGHT, MONTH, WEEKDAY } from '../../rules/languages.ts';
 import { containsLiteral, literals } from '../../rules/literals.ts';
 import { contentWords, isSameWord } from '../../rules/words.ts';
-import { parseTopic, type Topic } from '../text/topic.ts';
+import { parseTopic, type Topic, withoutMark } from '../text/topic.ts';
 import { currentOf } from './recall-current.ts';
 import type { RecallSource } from './recall-source.ts';
 import { OF_ANY_TASK } from './recall-topics.ts';
@@ -76,14 +76,14 @@ export async function nearTo(
       const subject = topic.type === 'feedback' ? aboutOf(topic) : topic.name;
       return {
         heading: `### ${topic.path}${topic.type ? ` (${sayType(topic.type, whose)})` : ''}\n`,
-        said: text,
+        said: withoutMark(text),
         text: `${sayNewer(newerThan(text))}- ${mark}${text}${sayDay(line)}\n`,
         ...nearness(asked, text, { about: aboutOf(topic), subject, isSubject, isRare }),
       };
     }),
   );
   const ofLogs = unsorted.map((entry): NearLine => {
-    const { text: said } = entry;
+    const said = withoutMark(entry.text);
     return { heading: UNSORTED, said, text: sayUnsorted(entry), ...nearness(asked, said, { ...NO_TOPIC, isRare }) };
   });
   const near = [...ofTopics, ...ofLogs];
