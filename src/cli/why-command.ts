@@ -179,7 +179,7 @@ async function describeSession(app: App, found: SessionFate): Promise<string> {
     ...(holds ? [`holds       ${sayCount(holds.turns, 'turn')}`] : []),
     ...found.ranges.map(({ turns, state, why, job, at }, index) => {
       const when = job && at ? `, ${sayWhen(at, config)}` : '';
-      return `${(index === 0 ? 'turns' : '').padEnd(12)}${turns}  ${state}: ${why}${when}`;
+      return `${(index === 0 ? 'turns' : '').padEnd(12)}${turns}  ${state === 'declined' ? 'not read' : state}: ${why}${when}`;
     }),
     ...found.entries.map(({ type, text, state }, index) => {
       const mark = state === 'new' || state === 'placed' ? '' : ` (${state})`;
