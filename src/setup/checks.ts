@@ -13,7 +13,7 @@ import { isDirectory, listNames, readDirectory } from '../base/files/directories
 import { isPrivate, readTextNow, statFile, statNow } from '../base/files/files.ts';
 import { keyPath, keySource, readAccess } from '../base/key.ts';
 import { localTime } from '../base/time.ts';
-import type { Enablement } from '../memory/paths.ts';
+import { type Enablement, pauseEnd } from '../memory/paths.ts';
 import { namesInSpool, spoolDir } from '../queue/spool.ts';
 import { directoryOf, findProgram, withPrograms } from '../worker/model-programs.ts';
 import { nextNightly } from '../worker/nightly.ts';
@@ -139,13 +139,10 @@ function pluginName(text: string, file: string): string | undefined {
 }
 
 /** Whether nocturne may work unasked for the project that doctor is run in. */
-export function checkEnablement({ enabled, reason, pausedUntil, isUnknown }: Enablement): Checked[] {
+export function checkEnablement({ enabled, reason, pausedUntil, pausedProject, isUnknown }: Enablement): Checked[] {
   // Of settings that cannot be read another check tells.
   if (enabled || isUnknown) return [];
-  const remedy =
-    pausedUntil === undefined
-      ? 'Change that if you did not mean it.'
-      : 'Run nocturne pause --off, for a project with --project.';
+  const remedy = pausedUntil === undefined ? 'Change that if you did not mean it.' : `Run ${pauseEnd(pausedProject)}.`;
   return [warn('switches', `nothing happens by itself here: ${reason}`, remedy)];
 }
 

@@ -307,6 +307,9 @@ test('the pause of a project goes where its directory is moved to, and is ended 
   const moved = `${root}-moved`;
   renameSync(root, moved);
   expect(await answer(environment, { cwd: moved })).toBe('');
+  expect((await runHere(['doctor', '--no-online'], environment, { cwd: moved })).stdout).toContain(
+    'Run nocturne pause --off --project.',
+  );
   expect((await runHere(['pause', '--off', '--project'], environment, { cwd: moved })).stdout).toBe(
     `${moved} is not paused any more\n`,
   );
