@@ -38,7 +38,8 @@ test('of what a model proposes code keeps what the user said, and no secret of t
 });
 
 test('while a night thinks the memory is as it was; where a person changes the line that it replaces, theirs stays', async () => {
-  const [old, newer, theirs] = [4711, 4712, 4713].map((port) => `Always use port ${port} for staging.`) as string[];
+  const at = (port: number) => `Always use port ${port} for staging.`;
+  const [old, newer, theirs] = [at(4711), at(4712), at(4713)];
   let write = () => {};
   const server = await testModel((request) => {
     if (entriesShown(request).length > 0) write();
