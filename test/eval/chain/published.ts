@@ -38,9 +38,10 @@ export function publishedColumns(): Map<SystemName, Column> {
 /** Below the table: of which plays it is, and who judged them. */
 export async function sources(): Promise<string> {
   const today = await promptsToday();
-  const lines = publishedVerdicts().flatMap(({ key, judges, kappa }) => {
+  const lines = publishedVerdicts().flatMap(({ key, judges, kappa, raw }) => {
     const { usedInDevelopment } = CHAINS.find(({ name }) => name === key.chain) ?? {};
-    const agree = kappa === undefined ? '' : ` (kappa ${kappa.toFixed(2)})`;
+    const both = Object.entries(raw ?? {}).map(([said, count]) => `${said} ${count}`);
+    const agree = kappa === undefined ? '' : ` (needs: kappa ${kappa.toFixed(2)}; ${both.join(', ')})`;
     const plays = Object.values(key.plays).map(({ system, model, date, commit, prompts }) => {
       const earlier = system === 'nocturne' && prompts !== today ? `, made with an earlier prompt (${commit})` : '';
       return `${system} by ${model}, ${date} at ${commit}${earlier}`;
@@ -50,5 +51,18 @@ export async function sources(): Promise<string> {
   });
   if (lines.every((line) => !line.includes(' nocturne by ')))
     lines.push('- nocturne: as judged before packages were made; see "Plays before packages".');
-  return lines.join('\n');
+  return [...lines, ...readers()].join('\n');
+}
+
+/** Of a chain whose needs two readers wrote down: how many of them both name, by grade. */
+function readers(): string[] {
+  return CHAINS.flatMap(({ name }) => {
+    const needs = needsOf(name);
+    if (new Set(needs.flatMap((need) => need.readers)).size < 2) return [];
+    const shares = ['A', 'B', 'C'].map((grade) => {
+      const of = needs.filter((need) => need.grade === grade);
+      return `${of.filter((need) => need.readers.length > 1).length} of ${of.length} ${grade}`;
+    });
+    return [`- Needs of ${name} were written down by two readers; both name ${shares.join(', ')}.`];
+  });
 }
