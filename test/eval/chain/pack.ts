@@ -31,6 +31,8 @@ export interface Key {
   needs: Pick<Need, 'id' | 'grade' | 'source'>[];
 }
 
+const BRIEF = join(import.meta.dirname, '../chains/JUDGE.md');
+
 interface Packing {
   chain: string;
   plays: string[];
@@ -66,7 +68,7 @@ export async function pack({ chain, plays, seed, out, sessions, needs: path }: P
   });
   write(join(out, 'needs.jsonl'), asked.map((need) => `${JSON.stringify(need)}\n`).join(''));
   const sessionsAre = links.map(({ startsAt, path: file }, at) => `${at + 1}. ${startsAt}: ${file}`).join('\n');
-  write(join(out, 'README.md'), `${BRIEF}\n## Sessions\n\n${sessionsAre}\n`);
+  write(join(out, 'README.md'), `${readFileSync(BRIEF, 'utf8')}\n## Sessions\n\n${sessionsAre}\n`);
   const ofPlays = packed.map(({ letter, dir, told, kept }): [string, PackedPlay] => {
     const { system, model, commit, date, prompts } = playIn(dir);
     const count = told.reduce((all, until) => all + until(Infinity), 0);
@@ -110,43 +112,3 @@ function write(file: string, text: string): void {
   mkdirSync(join(file, '..'), { recursive: true });
   writeFileSync(file, text);
 }
-
-const BRIEF = `# What to judge
-
-Sessions of a coding agent in one repository, in the order of their days. Several memories saw the same sessions, one after another; each is
-a letter here. Judge from these texts and the sessions alone; what a memory is called and how it works is nothing to you. Write
-\`verdicts.jsonl\` in this directory, one JSON object a line, in any order. Judge all of it: what is missing is told as missing.
-
-## Needs
-
-\`needs.jsonl\` says, a line each: in session \`session\` it would have helped to know \`fact\` at the latest at line \`line\` of \`file\`.
-\`told/SESSION-LETTER.md\` is what the session was given, where it began, with a prompt, at a failing call. \`told\` says for each letter how many of
-its lines had been given by then; lines with higher numbers came too late and do not count. For each need and letter:
-
-    {"need":"…","play":"A","told":"full"}
-
-- \`full\`: the fact stands in those lines, its meaning kept, so that the agent could act by it; other words are fine.
-- \`part\`: something of it that helps stands there, something that matters lacks.
-- \`held\`: it does not stand there, but wholly or in part in \`before/SESSION-LETTER.md\`, the memory as it was before the session.
-- \`none\`: neither.
-
-A need whose fact anybody reads from the repository as it was, at the first place where they look, counts for nobody:
-\`{"need":"…","repository":true}\`.
-
-## Lines that were told
-
-For each line of \`told/SESSION-LETTER.md\` that was out of date or of another machine or project when the session was given it:
-
-    {"play":"A","session":3,"line":12,"stale":true,"misled":true}
-
-\`misled\`: it would have led astray in that session, or did. Lines that are well are left out.
-
-## The memory at the end
-
-\`memory/LETTER.md\`, every line of it:
-
-    {"play":"A","line":1,"true":"yes","worth":"yes"}
-
-- \`true\`: \`yes\`, \`part\`, \`no\`: as the sessions show it, at the day of which it speaks.
-- \`worth\`: \`yes\`: you would keep it for later sessions here; \`trivial\`: true, and nobody needs it; \`trap\`: it will mislead.
-`;

@@ -16,8 +16,6 @@ export interface Answered {
   body: string;
 }
 
-export type RecordedModel = Awaited<ReturnType<typeof recordedModel>>;
-
 export function answersIn(path: string): Answered[] {
   const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n') : [];
   return lines.flatMap((line) => (line === '' ? [] : JSON.parse(line)));
