@@ -2,7 +2,7 @@
 // Later starts look whether there is any, and nothing else. A directory that its home did not know is taken in when it is opened.
 // And the start after a database was lost.
 
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { Config } from '../base/config/config.ts';
 import { onAppError } from '../base/errors.ts';
 import { canonicalPath, listNames } from '../base/files/directories.ts';
@@ -10,7 +10,10 @@ import type { Log } from '../base/logger.ts';
 import { isOld } from '../db/old-database.ts';
 import { CopyLock } from '../memory/copy-lock.ts';
 import type { Memories, Scope } from '../memory/memories.ts';
+import { gitRoot } from '../memory/paths.ts';
 import { hasLedger, memoryDirIfTold, scopeDir } from '../memory/places.ts';
+import { noteOrigin } from '../memory/same-project.ts';
+import { openSession } from '../transcript/session.ts';
 
 export type Describe = (dir: string) => { scope: Scope; name: string };
 
@@ -56,8 +59,17 @@ export async function takeInLeft(
   const projects = join(config.agentMemory.remoteDir ?? config.claudeDir, 'projects');
   const others = [memoryDirIfTold(config, {}) ?? '', scopeDir(config, { memory: 'user', cwd: '/' })];
   const dirs = [...others, ...listNames(projects).map((name) => join(projects, name, 'memory'))];
-  for (const dir of dirs.filter(hasLedger).map(canonicalPath))
-    await memories.ofDirectory(dir, { ...describe(dir), isLook: true }).catch(onAppError(() => {}));
+  const read = async (dir: string) => {
+    // By a session of it a project is known again, in its clones too.
+    const file = listNames(dirname(dir)).findLast((name) => name.endsWith('.jsonl'));
+    const open = (path: string) => openSession(path, { isLive: true }).catch(onAppError(() => null));
+    const { cwd = '/' } = (file && (await open(join(dirname(dir), file)))) || {};
+    const root = canonicalPath(memoryDirIfTold(config, { cwd }) ?? '') === dir ? gitRoot(cwd) : null;
+    const named = root === null ? describe(dir) : { ...describe(dir), name: basename(root) };
+    const row = await memories.ofDirectory(dir, { ...named, isLook: true });
+    if (root !== null) await noteOrigin(memories.db, row, { root, config });
+  };
+  for (const dir of dirs.filter(hasLedger).map(canonicalPath)) await read(dir).catch(onAppError(() => {}));
   const { afterRestore } = await import('../../jobs/after-restore.ts');
   await afterRestore(memories);
 }

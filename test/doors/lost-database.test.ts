@@ -1,9 +1,10 @@
 // A database that is lost before its first copy: the Markdown is the truth, and every memory is there again at the next command,
 // wherever one stands; what is not known any more is said.
 
-import { mkdirSync, readdirSync, rmSync, truncateSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { projectMemoryDir } from '../../src/memory/paths.ts';
 import { environmentIn } from '../support/app.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 import { asking, scriptedModel } from '../support/scripted-model.ts';
@@ -41,7 +42,7 @@ async function remembered() {
       [memory, ...topics.map(({ name }) => name), ...waiting.map(({ text }) => text)].join(' ');
     return memories.map(said).sort();
   };
-  return { home, done, listed };
+  return { user, home, done, listed };
 }
 
 test('what was remembered is listed again, searched and told why, and that the spend may be missing is said', async () => {
@@ -54,6 +55,21 @@ test('what was remembered is listed again, searched and told why, and that the s
   );
   expect(await listed()).toEqual(before);
   expect(await done(['search', 'pnpm', '--all'])).toContain('Always use pnpm');
+});
+
+test('a clone that used a memory is offered it again, by a session that lies beside it', async () => {
+  const { home, user, done } = await remembered();
+  const [shop, clone] = [join(user, 'shop'), join(user, 'clone')];
+  const remote = '[remote "origin"]\n\turl = https://git.example/ada/shop.git\n';
+  for (const dir of [shop, clone]) {
+    mkdirSync(join(dir, '.git'), { recursive: true });
+    writeFileSync(join(dir, '.git', 'HEAD'), 'ref: refs/heads/main\n');
+    writeFileSync(join(dir, '.git', 'config'), remote);
+  }
+  const beside = dirname(projectMemoryDir(join(user, '.claude'), shop));
+  aSession(['Where is the parser?'], { dir: beside, cwd: shop });
+  for (const name of readdirSync(home)) if (name.startsWith('nocturne.db')) rmSync(join(home, name));
+  expect(await done([], clone)).toMatch(/This looks like shop, remembered at .* nocturne adopt/);
 });
 
 test('where it is damaged, check --restore reads every memory directory again, and work goes on', async () => {
