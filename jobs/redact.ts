@@ -217,7 +217,7 @@ async function refuseNames(scrub: Scrub, memory: string, { db }: Memories): Prom
   const files = await db.all<{ path: string }>('select path from file where memory = ? and path is not null', memory);
   for (const { path } of files) {
     if ((await scrub(path)) === path) continue;
-    throw new AppError('refused', `The name of ${path} holds it, too. Nothing was changed.`, {
+    throw new AppError('refused', `The name of ${path} has it in it, too. Nothing was changed.`, {
       remedy: 'Rename the file first, then redact.',
     });
   }

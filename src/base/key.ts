@@ -109,7 +109,7 @@ async function runKeyCommand({ keyCommand = [], environment, clock }: Config): P
   if (known && known.untilMs > nowMs) return known.key;
   const key = checkKey(
     await printedBy(keyCommand, environment),
-    `The command "${keyCommand[0]}", which prints the key,`,
+    `The command "${keyCommand[0]}", which prints the key, printed`,
   );
   answers.set(name, { key, untilMs: nowMs + COMMAND_COUNTS_MS });
   return key;
@@ -137,6 +137,6 @@ function checkKey(text: string, found: string): string {
   const key = text.trim();
   if (/^[\x21-\x7e]{1,4096}$/.test(key)) return key;
   throw new AppError('auth', `${found} ${key === '' ? 'nothing' : 'more than one word, which is no key'}.`, {
-    remedy: 'A key is one line without spaces.',
+    remedy: 'It is to be the key alone: one line without spaces.',
   });
 }

@@ -66,7 +66,7 @@ async function config({ args: [name, value], options, wrong }: ConfigCall): Prom
   else if (name === undefined) print('All settings have their defaults. nocturne config --all lists them.');
   for (const { name } of settings) {
     const variable = WINNING[name] ?? '';
-    if (environment[variable]) note(`${variable} is set in this shell, and wins here.`);
+    if (environment[variable]) note(`${variable} is set in this shell, and counts here instead of this setting.`);
   }
 }
 

@@ -80,7 +80,9 @@ export async function sayShare({ db }: App, report: ShareReport, { dryRun = fals
     ...topic.replaced.map((line) => `    no longer: ${line}`),
   ]);
   const verb = dryRun ? 'would share' : 'shared';
-  const undo = job ? [`nocturne undo ${await shortId(db, 'job', job)} --scope local takes it back.`] : [];
+  const undo = job
+    ? [`nocturne undo ${await shortId(db, 'job', job)} --scope local takes it out of the team's memory again.`]
+    : [];
   return [`share: ${verb} with the team in ${memory}, as ${author}`, ...lines, ...warnings, ...undo];
 }
 

@@ -277,7 +277,8 @@ export function isPinned(path: string, text: string | null): boolean {
 function refusePinned(path: string, text: string | null): void {
   if (!isPinned(path, text)) return;
   throw new AppError('refused', `${path} is pinned; jobs do not change it.`, {
-    remedy: 'Take "pinned: true" out of its frontmatter, or move it out of pinned/, to let jobs write it.',
+    remedy:
+      'To let jobs write it, take "pinned: true" out of its frontmatter, and move it out of pinned/ if it is there.',
   });
 }
 

@@ -131,7 +131,7 @@ async function checkShared({ db, clock }: App, own: Config): Promise<Checked[]> 
   const found = [ok('database', `${db.name}; it holds all memory`)];
   if (Math.abs(apartMs) > CLOCKS_APART_MS) {
     const said = `this machine's clock is ${Math.round(Math.abs(apartMs) / 1_000)} s ${apartMs < 0 ? 'ahead of' : 'behind'} the database's`;
-    found.push(warn('clock', said, "Set it right; until then nocturne goes by the database's."));
+    found.push(warn('clock', said, "Set this machine's clock right; until then nocturne goes by the database's."));
   }
   return found;
 }

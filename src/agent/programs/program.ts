@@ -92,7 +92,7 @@ export interface Program {
 
 /** The line to a person who is to log in. */
 export function logInRemedy({ title, logIn }: Pick<Program, 'title' | 'logIn'>): string {
-  return `Log in to ${title} (${logIn}); the work then goes on by itself.`;
+  return `Log in to ${title} (${logIn}). What waits then goes on by itself.`;
 }
 
 /** What a program said, short enough for a message. */

@@ -73,7 +73,7 @@ export const settingsSchema = z
      * (`ANTHROPIC_BASE_URL` on `localhost`, `127.0.0.1` or `[::1]`) 1,200,000.
      */
     requestMs: z.int().min(100).max(86_400_000).optional(),
-    /** Hooks and sweeps take up sessions that no person sat at, too: `claude -p`, the Agent SDK, `codex exec`. */
+    /** Learn by itself from sessions that no person sat at, too: `claude -p`, the Agent SDK, `codex exec`. */
     nonInteractive: z.boolean().default(false),
     /** Versions of files, and what undo needs, are kept so long; the end of a dream drops what is older. */
     versionDays: z.int().min(1).default(90),
