@@ -128,7 +128,10 @@ test('a link stays a link, the mode stays, and where the environment wins that i
   rmSync(file);
   symlinkSync('dotfiles.json', file);
   const ended = await runHere(['config', 'model', 'offline'], { ...environment, NOCTURNE_MODEL: 'mine' });
-  expect(ended).toMatchObject({ code: 0, stderr: 'NOCTURNE_MODEL is set in this shell, and counts here instead of this setting.\n' });
+  expect(ended).toMatchObject({
+    code: 0,
+    stderr: 'NOCTURNE_MODEL is set in this shell, and counts here instead of this setting.\n',
+  });
   expect(lstatSync(file).isSymbolicLink()).toBe(true);
   expect(readFileSync(kept, 'utf8')).toContain('"offline"');
   expect(statSync(kept).mode & 0o777).toBe(0o640);
