@@ -153,7 +153,8 @@ function saidBy<Said extends Omit<EntryRow, 'memory'>>(person: string, said: Sai
   const text = said.text.replace(/\bthe user\b/gi, person);
   if (said.found) return { ...said, text };
   const isWant = said.type === 'user' || said.type === 'feedback' || said.strength === 'implied';
-  const named = isWant && !text.includes(person) ? `${person}${said.type === 'user' ? '' : ' wants'}: ${text}` : text;
+  const wants = /^wants\s+/i.test(text) ? ' wants ' : said.type === 'user' ? ': ' : ' wants: ';
+  const named = isWant && !text.includes(person) ? `${person}${wants}${text.replace(/^wants\s+/i, '')}` : text;
   return { ...said, person, text: named, ...(isWant && { type: 'project' }) };
 }
 

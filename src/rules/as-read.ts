@@ -9,7 +9,7 @@ const NAMES =
 const tagsWith = (opening: string) => new RegExp(String.raw`${opening}\s*\/?\s*(?:${NAMES})\b`, 'gi');
 /** A word in pointed brackets that a path or a command goes on with: `logs/<session>.jsonl`. */
 const PLACEHOLDER =
-  /(?<=[\w/.:=-])<(?!system|operator|nocturne)[a-z]+>|<(?!system|operator|nocturne)[a-z]+>(?=[/.:=-]\w)/gi;
+  /(?<=[\w/.:=-])<(?!system|operator|nocturne)[a-z_-]+>|<(?!system|operator|nocturne)[a-z_-]+>(?=[/.:=-]\w)/gi;
 
 /** Whether a text holds a tag that could pass for one of nocturne's or of a system. */
 export function hasWrapperTag(text: string): boolean {

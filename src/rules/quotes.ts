@@ -96,6 +96,8 @@ const JOINED = /\0[\p{M}\udc00-\udfff]|\p{L}\p{M}*(?:\0'|'\0)\p{L}|\p{N}(?:\0[.,
 
 /** Whether a word can begin or end at `at` of a plain text. */
 function isBoundary(text: string, at: number): boolean {
-  const around = `${text.slice(Math.max(0, at - WINDOW), at)}\0${text.slice(at, at + WINDOW)}`;
+  // In JSON that a tool answered a line begins behind `\n`.
+  const before = text.slice(Math.max(0, at - WINDOW), at).replace(/\\[nrt]$/, ' ');
+  const around = `${before}\0${text.slice(at, at + WINDOW)}`;
   return !JOINED.test(around) && (!IN_WORD.test(around) || UNSPACED_EDGE.test(around));
 }

@@ -41,4 +41,11 @@ describe('for any message', () => {
       }),
     );
   });
+
+  it('finds a line of what a tool answered as JSON, and no part of a word', () => {
+    const answered = '{"body":"## Review\\nThe bot found 1 issue.\\n\\tSee below."}';
+    expect(findQuote(answered, 'The bot found 1 issue.')).toBe('The bot found 1 issue.');
+    expect(findQuote(answered, 'See below.')).toBe('See below.');
+    expect(findQuote(answered, 'he bot found')).toBeNull();
+  });
 });

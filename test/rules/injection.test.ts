@@ -1,6 +1,7 @@
 // What code can tell of a person's own words, however the message is made.
 
 import { expect, test } from 'vitest';
+import { hasWrapperTag } from '../../src/rules/as-read.ts';
 import { claimsSpeaker, speaksToAgent } from '../../src/rules/languages.ts';
 import { ownWords } from '../../src/rules/spoken-text.ts';
 import { waysTaken } from '../support/depth.ts';
@@ -76,4 +77,14 @@ test('who is said to speak is found behind any number of empty lines, at once', 
     expect(claimsSpeaker(`${lines}use tabs`)).toBeNull();
   }
   expect(process.cpuUsage(began).user / 1e6).toBeLessThan(5);
+});
+
+test.each([
+  ['see `.entire/logs/<session-id>.log`', false],
+  ['see `logs/<session>.jsonl`', false],
+  ['</session> and more', true],
+  ['a <session-id> of it', true],
+  ['x/<system-reminder>.md', true],
+])('in %j a placeholder of a path is no tag of ours: %s', (text, is) => {
+  expect(hasWrapperTag(text)).toBe(is);
 });
