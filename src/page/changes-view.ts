@@ -100,7 +100,7 @@ export async function changesView(at: At, [job]: string[]): Promise<View> {
     body: html`<div class="bar"><h1>What changed</h1>${to}</div>
 ${url.searchParams.has('before') ? '' : await waitingSection(at, asked)}
 ${made.length === 0 ? empty('Nothing changed yet', 'What sessions teach, what nights make of it and what you edit is here, with what takes it back.') : ''}
-${isNew ? form(at, { action: '/do/seen', fields: {} }, html`<button class="quiet">Mark all as seen</button>`) : ''}
+${isNew ? form(at, { action: '/do/seen', fields: {}, className: 'bar' }, html`<button>Mark all as seen</button>`) : ''}
 ${[...Map.groupBy(items, ({ each }) => dayOf(new Date(each.at), config.zone))].map(
   ([day, list]) =>
     html`<section><h2>${formatIn(`${day}T12:00:00Z`, 'UTC', 'EEEE d MMMM')}</h2><ol class="plain">${list.map(({ item }) => item)}</ol></section>`,
@@ -145,7 +145,7 @@ async function changeItem(at: At, made: Made, { names, most }: { names: Names; m
           { action: '/do/undo', fields: { memory: id, job: undone ?? job } },
           html`<button class="quiet">${undone ? 'Do it again' : 'Undo'}<span class="hidden"> ${kind} ${job}</span></button>`,
         );
-  return html`<li class="card change ${undone ? 'dim' : ''}"><div class="bar"><p><strong>${await causeOf(at, made, names)}</strong>${undone ? html` <span class="tag bad">taken back</span>` : ''}${isNew ? html` <span class="tag">new</span>` : ''}<br><span class="meta"><span class="said">${memory.title}</span> · ${when(made.at, at)} · <a href="${href}">Details</a></span></p>${undo}</div>
+  return html`<li class="card change ${undone ? 'dim' : ''}"><div class="bar"><p><strong>${await causeOf(at, made, names)}</strong>${undone ? html` <span class="tag bad">taken back</span>` : ''}${isNew ? html` <span class="tag">new</span>` : ''}<br><span class="meta"><span class="said">${memory.title}</span> · ${when(made.at, at)}${most === SHOWN.all ? '' : html` · <a href="${href}">Details</a>`}</span></p>${undo}</div>
 ${error === null ? '' : html`<p class="problem said">${error}</p>`}<ul class="plain">${lines}</ul>${more > 0 ? html`<p class="meta"><a href="${href}">${more} more</a></p>` : ''}</li>`;
 }
 
@@ -254,7 +254,7 @@ async function changeView(at: At, id: string): Promise<View> {
   return {
     title: 'Change',
     part: 'changes',
-    body: html`<p class="meta"><a href="/changes">Changes</a></p><h1>Change <small>of ${when(made.at, at)}</small></h1>
+    body: html`<p class="meta"><a href="/changes">Changes</a></p><h1>Change <small>${when(made.at, at)}</small></h1>
 <ol class="plain">${item}</ol>
 ${made.kind === null ? '' : await filesSection(at, made.job)}`,
   };

@@ -19,13 +19,13 @@ export async function costView(at: At): Promise<View> {
   const before = new Date(Date.parse(`${cost.month}-01`) - 86_400_000).toISOString().slice(0, 7);
   const money = ({ usd, tokens }: Sum) => (cost.total.usd > 0 ? sayUsd(usd * 1e6) : sayTokens(tokens));
   const ceiling = config.dayMoneyUsd === undefined ? sayTokens(config.dayTokens) : sayUsd(config.dayMoneyUsd * 1e6);
-  const titleOf = (memory: string | null) => placeCalled(places, memory)?.title ?? 'none';
+  const titleOf = (memory: string | null) => placeCalled(places, memory)?.title ?? 'no project';
   return {
     title: 'Cost and health',
     part: 'cost',
     body: html`<h1>Cost and health</h1>
 ${needsSection(at, overview.needs)}
-<div class="sheets">${await settingsSection(at)}${await workSections(at, overview)}${await emptySection(at)}</div>
+<div class="sheets">${await workSections(at, overview)}${await settingsSection(at)}${await emptySection(at)}</div>
 <h2>${name(cost.month)} <small><a href="/cost?month=${before}">${name(before)}</a></small></h2>
 <div class="figures">
 <div><p class="figure">${money(cost.total)}</p><p class="meta">this month, ${cost.total.requests} requests${sayUnknown(cost, config)}</p></div>

@@ -21,6 +21,16 @@ const BEFORE = 2;
 const AFTER = 1;
 const MOST_SAID = 1_600;
 const MOST_ENTRIES = 20;
+
+/** Kinds of topics and entries, as they are called here. */
+export const TYPES: Record<string, string> = {
+  user: 'About you',
+  feedback: 'How to work',
+  project: 'Project',
+  reference: 'Reference',
+  other: 'Other',
+};
+
 /** `href`: where the line stands alone, with the conversation around each quote. */
 export async function evidenceOfLine(
   at: At,
@@ -48,7 +58,7 @@ export async function entryBody(at: At, memory: Place, id: string): Promise<Html
   const lines = [...alone, ...shared];
   const isForgotten = entry.reason === 'forgotten';
   const state = entry.state === 'gone' ? entry.reason : entry.state;
-  return html`<header class="title"><div><p class="meta"><span class="dot ${entry.type}"></span>${entry.type} · ${state}</p><h1 class="statement">${inlineMarkdown(entry.text)}</h1></div>
+  return html`<header class="title"><div><p class="meta"><span class="dot ${entry.type}"></span>${TYPES[entry.type]} · ${state}</p><h1 class="statement">${inlineMarkdown(entry.text)}</h1></div>
 <div class="actions">${isForgotten ? '' : form(at, { action: '/do/forget', fields: { memory: memory.id, target: id } }, html`<button class="danger">Forget</button>`)}</div></header>
 ${await entryItem(at, memory, { entry, said: entry.text, href: null })}
 ${lines.length > 0 ? html`<h2>Lines that rest on it</h2><ul class="plain list">${lines.map(({ path, id: line, text }) => html`<li><a class="row" href="${topicHref(memory, path, line)}">${inlineMarkdown(text)}</a><p class="meta said">${path}</p></li>`)}</ul>` : ''}`;

@@ -12,7 +12,7 @@ import { isCheckedIn } from '../memory/paths.ts';
 import { conflictedIn } from '../memory/recall/recall-source.ts';
 import { isArchivePath, locateLines } from '../memory/text/topic.ts';
 import { saySpeaker } from '../terminal/phrases.ts';
-import { entryBody, quoted } from './evidence-view.ts';
+import { entryBody, quoted, TYPES } from './evidence-view.ts';
 import { inlineMarkdown } from './markdown-html.ts';
 import {
   type At,
@@ -37,13 +37,6 @@ const LINES = 120;
 const LEAST = 6;
 const MOST_NEW = 20;
 const MOST_NAMED = 500;
-const TYPES: Record<string, string> = {
-  user: 'About you',
-  feedback: 'How to work',
-  project: 'Project',
-  reference: 'Reference',
-  other: 'Other',
-};
 
 const PARTS: Record<string, (at: At, memory: Place, name: string) => Promise<Html>> = {
   topic: topicBody,
@@ -114,7 +107,7 @@ async function topics(at: At, memory: Place): Promise<Html> {
   const archived = cards.length - all.length;
   const tab = (type: string | null, text: unknown) =>
     hereLink(hrefWith(url, { type, page: null }), asked === type, text);
-  return html`<p class="dim">${name.endsWith(`/${title}`) ? html`in <span class="said">${name.slice(0, -1 - title.length)}</span> · ` : ''}${sayCount(all.length, 'topic')}, ${sayCount(lines, 'line')}${archived > 0 ? html` · <a href="/memory/${id}/archive">Archive</a>` : ''} · <a href="/next?memory=${id}">What a session is told</a></p>
+  return html`<p class="dim">${name.endsWith(`/${title}`) ? html`in <span class="said">${name.slice(0, -1 - title.length)}</span> · ` : ''}${sayCount(all.length, 'topic')}, ${sayCount(lines, 'line')}${archived > 0 ? html` · <a href="/memory/${id}/archive">Archive</a>` : ''} · <a href="/next?memory=${id}">What the next session is told</a></p>
 ${conflictsIn(memory)}
 ${await freshSection(at, memory)}
 ${all.length === 0 ? empty('No topics yet', html`At night what was learned is sorted into topics; <code>nocturne dream</code> does it now.`) : ''}

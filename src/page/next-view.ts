@@ -16,7 +16,7 @@ export async function nextView(at: At): Promise<View> {
   const { places, url } = at;
   const given = url.searchParams.get('memory');
   const memory = given === null ? places[0] : thePlace(places, given);
-  const title = html`<h1>What it says next</h1>`;
+  const title = html`<h1>What the next session is told</h1>`;
   if (!memory) {
     const nothing = empty('Nothing is remembered yet', 'So the next session is told nothing.');
     return { title: 'Next', part: 'next', body: html`${title}${nothing}` };

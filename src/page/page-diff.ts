@@ -28,7 +28,7 @@ function fileDiff(diff: string): Html {
     .map((row) =>
       row === null
         ? html`<div class="gap dim">⋯</div>`
-        : html`${side(row.left, row.isSame ? 'dim' : 'gone')}${side(row.right, row.isSame ? 'dim' : 'came')}`,
+        : html`${side(row.left, row.isSame ? 'dim same' : 'gone')}${side(row.right, row.isSame ? 'dim' : 'came')}`,
     )}</div>${rows.length > MOST_ROWS ? html`<p class="dim">${rows.length - MOST_ROWS} rows more.</p>` : ''}</figure>`;
 }
 

@@ -110,9 +110,8 @@ ${head('Open')}
 <p>${wasWrong ? 'A key opens the page once, within a minute.' : 'This page is for you alone.'} In a terminal on this machine, run</p>
 <pre><code>nocturne open</code></pre>
 <p>and follow the address it prints, or type what stands behind its <code>#</code> here:</p>
-<form method="post" action="/enter" id="enter">
-<label for="ticket">Key</label>
-<input id="ticket" name="ticket" autocomplete="off" spellcheck="false" required>
+<form method="post" action="/enter" id="enter" class="asked">
+<label class="wide">Key<input id="ticket" name="ticket" autocomplete="off" spellcheck="false" required></label>
 <button class="primary">Open</button>
 </form>
 </main>
@@ -179,8 +178,8 @@ export function pager(url: URL, { page, size, total }: { page: number; size: num
   if (last === 1) return '';
   const to = (n: number, text: string) =>
     html`<a class="button" href="${hrefWith(url, { page: String(n) })}">${text}</a>`;
-  return html`<nav class="pager" aria-label="Pages">${page > 1 ? to(page - 1, 'Newer') : ''}<span class="dim">${page} of ${last}</span>${
-    page < last ? to(page + 1, 'Older') : ''
+  return html`<nav class="pager" aria-label="Pages">${page > 1 ? to(page - 1, 'Previous') : ''}<span class="dim">${page} of ${last}</span>${
+    page < last ? to(page + 1, 'More') : ''
   }</nav>`;
 }
 

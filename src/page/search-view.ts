@@ -23,7 +23,7 @@ export async function searchView(at: At): Promise<View> {
   for (const hit of hits) {
     const { memory, kind, path, text } = hit;
     items.push(
-      html`<li><a class="row" href="${await hrefOf(at, hit)}"><span class="said" dir="auto">${marked(text, query)}</span></a><p class="meta"><span class="tag">${KINDS[kind] ?? kind}</span> <span class="said">${path}</span> · <span class="said">${placeCalled(places, memory)?.title}</span></p></li>`,
+      html`<li><a class="row" href="${await hrefOf(at, hit)}"><span class="said" dir="auto">${marked(text.replace(/^\d\d:\d\d \*\*\w+\*\* /, ''), query)}</span></a><p class="meta"><span class="tag">${KINDS[kind] ?? kind}</span> <span class="said">${logDay(path) ?? path}</span> · <span class="said">${placeCalled(places, memory)?.title}</span></p></li>`,
     );
   }
   const asked = meant ? html`Did you mean <a href="/search?q=${encodeURIComponent(meant)}">${meant}</a>?` : null;
@@ -34,7 +34,7 @@ export async function searchView(at: At): Promise<View> {
 <div id="found" aria-live="polite">
 ${query === '' ? html`<p class="dim">Type words or &quot;phrases&quot; above. Facts come first, then entries, of all memories.</p>` : ''}
 ${query !== '' && total === 0 ? empty('Nothing found', asked ?? 'Try fewer words, or only the beginning of one.') : ''}
-${total > 0 ? html`<p class="dim">${isAtLeast ? 'more than ' : ''}${total} found${asked ? html`. ${asked}` : ''}</p><ul class="plain list">${items}</ul>${pager(at.url, { page, size: SIZE, total })}` : ''}
+${total > 0 ? html`<p class="dim">${isAtLeast ? `The best ${total}: add words to narrow it down` : `${total} found`}${asked ? html`. ${asked}` : ''}</p><ul class="plain list">${items}</ul>${pager(at.url, { page, size: SIZE, total })}` : ''}
 </div>`,
   };
 }

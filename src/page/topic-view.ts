@@ -24,7 +24,7 @@ import {
   withoutMark,
 } from '../memory/text/topic.ts';
 import { similarity } from '../rules/words.ts';
-import { evidenceOfLine } from './evidence-view.ts';
+import { evidenceOfLine, TYPES } from './evidence-view.ts';
 import { inlineMarkdown, markdown } from './markdown-html.ts';
 import { diffOfTexts } from './page-diff.ts';
 import { type At, form, type Html, hrefWith, type Place, paged, pageOf, topicHref, type View } from './page-shell.ts';
@@ -56,7 +56,7 @@ export async function topicBody(at: At, memory: Place, path: string): Promise<Ht
     lines: shown.map((line, n) => ({ ...line, key: keys[from + n] ?? line.id, index: from + n })),
   };
   const items = isEdited ? [] : await lineItems(at, memory, of, await doubtsAbout(at, memory, lines));
-  return html`<header class="title"><div><p class="meta"><span class="dot ${type ?? 'other'}"></span>${type ?? 'no type'} · ${sayCount(lines.length, 'line')}${pinned ? html` · <span class="tag">pinned</span>` : ''}${isTopic ? '' : html` · <span class="tag">archive</span>`}</p><h1 class="said">${name}</h1>${isEdited ? '' : html`<p class="lead dim said" dir="auto">${description}</p>`}</div>
+  return html`<header class="title"><div><p class="meta"><span class="dot ${type ?? 'other'}"></span>${TYPES[type ?? 'other']} · ${sayCount(lines.length, 'line')}${pinned ? html` · <span class="tag">pinned</span>` : ''}${isTopic ? '' : html` · <span class="tag">archive</span>`}</p><h1 class="said">${name}</h1>${isEdited ? '' : html`<p class="lead dim said" dir="auto">${description}</p>`}</div>
 ${
   isTopic && !isEdited
     ? html`<div class="actions"><a class="button swap" href="${hrefWith(at.url, { edit: 'topic', line: null })}#topic-form">Edit topic</a>${form(at, { action: '/do/pin', fields: { ...fields, pinned: String(!pinned) } }, html`<button>${pinned ? 'Unpin' : 'Pin'}</button>`)}${

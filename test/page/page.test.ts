@@ -36,8 +36,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
     await go('/');
     expect(await page.locator('h1').innerText()).toBe('What it knows');
     await go(`/memory/${memory}`);
-    const agreements = page.locator('.topic', { hasText: 'working-agreements' });
-    const line = agreements.locator('.line', { hasText: 'pnpm' });
+    const line = page.locator('.topic', { hasText: 'working-agreements' }).locator('.line', { hasText: 'pnpm' });
     expect(await line.locator('.entry').isVisible()).toBe(false);
     await line.locator('summary').press('Enter');
     expect(await line.locator('.entry').innerText()).toContain('Said by you in these words');
@@ -56,7 +55,11 @@ describe.skipIf(!hasBrowser)('the page', () => {
     expect(await night.locator('.came').allInnerTexts()).toContainEqual(expect.stringContaining('pnpm'));
     expect(await page.locator('.change', { hasText: 'Learned from' }).count()).toBe(3);
     await night.last().getByRole('link', { name: 'Details' }).click();
-    await page.locator('.diff').first().waitFor();
+    await page.locator('.diff .came').first().waitFor();
+    // Beside one another what is the same stands twice, one under the other once.
+    await page.setViewportSize({ width: 375, height: 800 });
+    expect(await page.locator('.same').filter({ visible: true }).count()).toBe(0);
+    await page.setViewportSize({ width: 1280, height: 900 });
     const job = new URL(page.url()).pathname.split('/').at(-1);
     await go(`/nights/${memory}/${job}`);
     expect(new URL(page.url()).pathname).toBe(`/changes/${job}`);
@@ -288,10 +291,8 @@ describe.skipIf(!hasBrowser)('the page', () => {
       await page.getByRole('link', { name: 'Edit topic' }).press('Enter');
       expect(await page.getByLabel('Name').inputValue()).toBe('working-agreements');
       expect(await page.getByLabel('Name').isEditable()).toBe(false);
-      const wide = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-      expect(await page.evaluate(wide)).toBe(0);
-      const body = await page.getByLabel('Text, in Markdown').inputValue();
-      expect(before.endsWith(`\n${body}\n`)).toBe(true);
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+      expect(before.endsWith(`\n${await page.getByLabel('Text, in Markdown').inputValue()}\n`)).toBe(true);
       // The first field is where one writes at once.
       await page.keyboard.press('ControlOrMeta+a');
       await page.keyboard.type('How we: work here');
@@ -317,6 +318,9 @@ describe.skipIf(!hasBrowser)('the page', () => {
     await go('/changes');
     const texts = await page.locator('.proposal .statement').allInnerTexts();
     await page.keyboard.press('j');
+    // The one that keys answer stands out.
+    const edges = "[...document.querySelectorAll('.proposal')].map((each) => getComputedStyle(each).borderColor)";
+    expect(await page.evaluate(`new Set(${edges}).size`)).toBe(2);
     await page.keyboard.press('k');
     await page.keyboard.press('a');
     await page.getByText('1 proposal accepted.').waitFor();
@@ -326,8 +330,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
     await go(`/search?q=${encodeURIComponent(`"${texts[0]}"`)}`);
     expect(await page.locator('#found .tag').first().innerText()).toBe('fact');
     await go(`/changes?memory=${memory}`);
-    const nights = page.locator('.change', { hasText: 'sorted what was new into topics' });
-    const night = nights.filter({ hasText: 'working-agreements' });
+    const night = page.locator('.change', { hasText: /sorted what was new into topics.*working-agreements/s });
     await night.getByRole('button', { name: /^Undo/ }).click();
     await page.getByText('Taken back.').waitFor();
     expect(await textAt(world(), TOPIC)).not.toContain('pnpm');
