@@ -27,7 +27,7 @@ const PAUSES: [hours: string, said: string][] = [
 ];
 
 export function needsSection(at: At, needs: Need[]): Html {
-  if (needs.length === 0) return html`<p><span class="dot good"></span>All is well: nothing needs you.</p>`;
+  if (needs.length === 0) return html`<p><span class="dot good"></span>Nothing needs you.</p>`;
   return html`<section class="needs" aria-labelledby="needs"><h2 id="needs">Needs you</h2><ul class="plain">${needs.map((need) => html`<li>${needItem(need, at)}</li>`)}</ul></section>`;
 }
 

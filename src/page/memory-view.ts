@@ -47,7 +47,7 @@ const PARTS: Record<string, (at: At, memory: Place, name: string) => Promise<Htm
 export async function memoryView(at: At, [id, what = '', ...rest]: string[]): Promise<View> {
   const memory = id === undefined ? at.places[0] : thePlace(at.places, id);
   if (!memory) {
-    const text = html`When a session ends it is learned from, and what was learned is here. <code>nocturne setup</code> connects your agents; <code>nocturne remember "…"</code> keeps something now.`;
+    const text = html`Run <code>nocturne setup</code> to connect your agents: each session that ends is learned from, and what was learned is here. <code>nocturne remember "…"</code> keeps something now.`;
     return {
       title: 'Memory',
       part: 'memory',
