@@ -91,6 +91,11 @@ deep(
     expect(run(['next']).stdout).toContain('Always use pnpm.');
     expect(run(['setup', 'codex', '--yes']).stdout).toContain('hooks, one with each prompt: ~/.codex/hooks.json');
     expect(run(['doctor']).stdout).toContain('ok    hook of Codex: ~/.codex/hooks.json');
+    // What a command needs that starts programs, one that starts none does not load.
+    const told =
+      "process.on('exit', () => console.error(process.moduleLoadList.includes('NativeModule child_process')))";
+    const loads = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(told)}` };
+    expect(run(['list', '--memory', join(home, 'memory')], loads).stderr).toBe('false\n');
     // As a library, without the SDK that only whoever calls it may have.
     const program = `import * as library from '${join(modules, 'nocturne/dist/lib/index.js')}';
       const opened = library.openStore ? null : await library.openNocturne();

@@ -35,6 +35,20 @@ const withoutOtherLanguages = {
     id === '../locales/index.js' && /[\\/]zod[\\/]v4[\\/]/.test(from ?? '') ? { id: '\0no-locales.js' } : null,
   load: (id) => (id === '\0no-locales.js' ? 'export {};' : null),
 };
+/** What starts programs is loaded by the first that starts one: most commands and a worker that waits start none, and it is a tenth of a start. */
+const LATE = {
+  'node:process': 'export default process;',
+  'node:child_process': ['execFile', 'fork', 'spawn', 'spawnSync']
+    .map((name) => `export const ${name} = (...of) => process.getBuiltinModule('node:child_process').${name}(...of);`)
+    .concat('export default { spawn };')
+    .join(''),
+};
+const programsLate = {
+  name: 'programs-late',
+  // `promisify` asks more of execFile than a call.
+  resolveId: (id, from) => (LATE[id] && !from?.endsWith('schedules.ts') ? `\0late-${id}` : null),
+  load: (id) => LATE[id.replace('\0late-', '')] ?? null,
+};
 /** An agent's memory tool answers by the SDK of whoever calls it; all else is of the copy that is built in. */
 const SDK = '@anthropic-ai/sdk';
 const sdkOfTheCaller = {
@@ -62,7 +76,7 @@ const library = await build({
   external: Object.keys({ ...dependencies, ...peerDependencies })
     .filter((name) => name !== SDK)
     .flatMap((name) => [name, new RegExp(`^${name}/`)]),
-  plugins: [sdkOfTheCaller, withoutItsYaml, withoutOtherLanguages],
+  plugins: [sdkOfTheCaller, withoutItsYaml, withoutOtherLanguages, programsLate],
   resolve: ES_MODULES,
   // gray-matter can run frontmatter as a program; nobody here lets it (memory/text/frontmatter.ts).
   checks: { eval: false },
