@@ -77,7 +77,7 @@ export async function placedNeeds(path: string, of: { chain: string; sessions?: 
 
 /** Whether words of that hash stand there. */
 export function standsIn(paths: string[], { file, line, length, sha256 }: Place): boolean {
-  const path = paths.find((each) => basename(each) === file);
+  const path = paths.find((each) => each.endsWith(file));
   const text = path ? textAt(path, line) : '';
   for (let at = 0; at + length <= text.length; at += 1)
     if (shortHash(text.slice(at, at + length)) === sha256) return true;

@@ -22,7 +22,7 @@ export function publishedColumns(): Map<SystemName, Column> {
   const columns = columnsOf(publishedVerdicts());
   const tasks = readLines<{ isTold: boolean; fault: string }>(TASKS);
   const before = needsOf().flatMap(({ chain, grade, source, told }) =>
-    grade === 'C' || told === undefined ? [] : { chain, source, told },
+    grade === 'C' || told == null ? [] : { chain, source, told },
   );
   const ours = columns.get('nocturne') ?? { ...NO_COLUMN(), needs: before };
   const others = columns.get('nothing') ?? NO_COLUMN();
