@@ -1,10 +1,11 @@
 // docs/dev/evidence.md says what is published in test/eval/chains, and README what stands there.
 
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { CHAINS } from './eval/chain/links.ts';
-import { needsOf } from './eval/chain/needs.ts';
+import { NEEDS, needsOf } from './eval/chain/needs.ts';
 import { publishedColumns, sources } from './eval/chain/published.ts';
 import { needsTable, ROWS, tableOf } from './eval/chain/table.ts';
 import { publishedPart, rowsIn } from './support/evidence.ts';
@@ -36,9 +37,26 @@ test('README quotes figures as docs/dev/evidence.md has them', () => {
 
 test('a need names its places by file, line and hash, in a session of its chain', () => {
   for (const need of needsOf()) {
-    const files = CHAINS.find(({ name }) => name === need.chain)?.sessions.map(({ path }) => path.split('/').at(-1));
-    const place = { line: expect.any(Number), length: expect.any(Number) };
-    const hashed = { file: expect.toBeOneOf(files ?? []), ...place, sha256: expect.stringMatching(/^[0-9a-f]{16}$/) };
-    expect(need).toEqual({ ...need, earlier: hashed, later: hashed });
+    const paths = CHAINS.find(({ name }) => name === need.chain)?.sessions.map(({ path }) => path) ?? [];
+    const hashed = {
+      line: expect.any(Number),
+      length: expect.any(Number),
+      sha256: expect.stringMatching(/^[0-9a-f]{16}$/),
+    };
+    expect(need).toEqual({ ...need, earlier: { ...need.earlier, ...hashed }, later: { ...need.later, ...hashed } });
+    for (const { file } of [need.earlier, need.later])
+      expect(paths.some((path) => path.endsWith(`/${file}`))).toBe(true);
   }
+});
+
+test('the sealed chain’s needs are those whose hash was committed before its play', () => {
+  const [sha256] = readFileSync(join(import.meta.dirname, 'eval/chains/sealed.sha256'), 'utf8').split(' ');
+  const lines = readFileSync(NEEDS, 'utf8')
+    .split('\n')
+    .filter((line) => line.includes('"chain": "entireio+cli"'));
+  expect(
+    createHash('sha256')
+      .update(`${lines.join('\n')}\n`)
+      .digest('hex'),
+  ).toBe(sha256);
 });
