@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { CHAINS } from './eval/chain/links.ts';
 import { NEEDS, needsOf } from './eval/chain/needs.ts';
-import { publishedColumns, sources } from './eval/chain/published.ts';
+import { publishedColumns, sources, tasksTable } from './eval/chain/published.ts';
 import { needsTable, ROWS, tableOf } from './eval/chain/table.ts';
 import { publishedPart, rowsIn } from './support/evidence.ts';
 
@@ -16,6 +16,7 @@ const AGAIN = 'npm run eval -- --chains --publish writes docs/dev/evidence.md an
 test('the tables of docs/dev/evidence.md are counted from what was judged, no measured row is missing', async () => {
   expect(publishedPart('worth'), AGAIN).toBe(tableOf(columns));
   expect(publishedPart('needs'), AGAIN).toBe(needsTable(columns));
+  expect(publishedPart('tasks'), AGAIN).toBe(tasksTable());
   expect(publishedPart('sources').replace(/\s+/g, ' '), AGAIN).toBe((await sources()).replace(/\s+/g, ' '));
   const rows = [...rowsIn(publishedPart('worth')).keys()].slice(1);
   expect(rows.toSorted()).toEqual(ROWS.map(({ name }) => name).toSorted());

@@ -13,7 +13,7 @@ import { sessionsDir } from './links.ts';
 import { NEEDS, placedNeeds } from './needs.ts';
 import { pack } from './pack.ts';
 import { type Play, playChain, SYSTEMS, type SystemName, type ToldTo } from './play.ts';
-import { publishedColumns, sources, VERDICTS } from './published.ts';
+import { publishedColumns, sources, tasksTable, VERDICTS } from './published.ts';
 import { columnsOf, needsTable, tableOf } from './table.ts';
 import { judgedIn } from './verdicts.ts';
 
@@ -80,7 +80,7 @@ async function countAll({ publish, sessions }: ChainOptions, parts: Play['parts'
   const columns = publishedColumns();
   const [table, needs] = [tableOf(columns), needsTable(columns)];
   if (publish)
-    for (const [name, part] of Object.entries({ worth: table, needs, sources: await sources() }))
+    for (const [name, part] of Object.entries({ worth: table, needs, sources: await sources(), tasks: tasksTable() }))
       publishPart(name, part);
   print(`${table}\n\n${needs}\n`);
   if (!sessionsDir(sessions))

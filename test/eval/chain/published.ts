@@ -17,10 +17,38 @@ export function publishedVerdicts(): Judged[] {
   return names.map((name) => JSON.parse(readFileSync(join(VERDICTS, name), 'utf8')));
 }
 
+interface TaskRun {
+  by: 'agent' | 'person';
+  isTold: boolean;
+  /** What the check found; '' where it passed. */
+  fault: string;
+  failures: number;
+  calls: number;
+  tokens: number;
+}
+
+const taskRuns = () => readLines<TaskRun>(TASKS);
+
+/** By whose need it was, and whether it was told: what passed, and the mean of what a run took. */
+export function tasksTable(runs = taskRuns()): string {
+  const groups = Map.groupBy(runs, ({ by, isTold }) => {
+    const source = by === 'person' ? 'said by a person' : 'found out by the agent';
+    return `${source}, ${isTold ? 'told' : 'not told'}`;
+  });
+  const rows = [...groups].sort().map(([name, of]) => {
+    const mean = (each: 'failures' | 'calls' | 'tokens') => of.reduce((all, run) => all + run[each], 0) / of.length;
+    const passed = of.filter(({ fault }) => fault === '').length;
+    const took = [mean('failures').toFixed(1), mean('calls').toFixed(1), Math.round(mean('tokens'))];
+    return `| ${[name, of.length, passed, ...took].join(' | ')} |`;
+  });
+  const head = '| Need | runs | check passed | failed calls | calls | tokens |\n|---|---:|---:|---:|---:|---:|';
+  return [head, ...rows].join('\n');
+}
+
 /** By system. Of nocturne, until a package with it was judged, what needs.jsonl has of its last play. */
 export function publishedColumns(): Map<SystemName, Column> {
   const columns = columnsOf(publishedVerdicts());
-  const tasks = readLines<{ isTold: boolean; fault: string }>(TASKS);
+  const tasks = taskRuns();
   const before = needsOf().flatMap(({ chain, grade, source, told }) =>
     grade === 'C' || told == null ? [] : { chain, source, told },
   );
