@@ -64,7 +64,7 @@ type FoundFile = { id: string; memory: string; path: string; kind: FileKind; at:
 
 type Candidate = { file: FoundFile; line: SearchedLine; words: number; score: number };
 
-/** So many lines are ranked of all memories together, or of each three times as many as are wanted. */
+/** So many lines are ranked of all memories that hold any together, or of each three times as many as are wanted. */
 const MOST_RANKED = 200;
 /** Lines that have all words, of which so many, or three times as many as are wanted, make those that have some needless. */
 const ENOUGH = 60;
@@ -86,13 +86,16 @@ export async function searchMemories(
   const terms = readQuery(query);
   if (terms.length === 0) return { hits: [], total: 0, isAtLeast: false };
   const wanted = 3 * (offset + limit);
-  const ranked = Math.max(offset + limit, Math.ceil(Math.max(MOST_RANKED, wanted) / memories.length));
-  const { holding, lines } = await linesHolding(db, memories, { terms, under, wanted, ranked });
+  const most = Math.max(MOST_RANKED, wanted);
+  const { holding, lines } = await linesHolding(db, memories, { terms, under, wanted, most });
   const weighed = weigh(terms, holding, lines);
+  const best = holding.map((of) => bestOf(of, weighed));
+  // What one of many memories holds alone is looked at as far as if it were the only one.
+  const ranked = Math.max(offset + limit, Math.ceil(most / best.filter(({ ids }) => ids.length > 0).length));
   const found: Candidate[] = [];
   let isAtLeast = false;
-  for (const [at, memory] of memories.entries()) {
-    const { ids, isMore } = bestOf(holding[at] as Holding, weighed);
+  for (const [at, { ids, isMore }] of best.entries()) {
+    const memory = memories[at] as string;
     const read = await readLines(db, memory, { ids, terms, most: ranked });
     isAtLeast ||= isMore || read.isMore;
     const candidates = read.files.flatMap((file) =>
@@ -122,19 +125,19 @@ type Holding = { all: number[] | null; each: number[][] };
 async function linesHolding(
   db: Db,
   memories: readonly string[],
-  { terms, under, wanted, ranked }: { terms: Term[]; under: string; wanted: number; ranked: number },
+  { terms, under, wanted, most }: { terms: Term[]; under: string; wanted: number; most: number },
 ): Promise<{ holding: Holding[]; lines: number }> {
-  const find = (texts: string[], most: number) => idsOfEach(db, memories, { texts, under, most });
+  const find = (texts: string[], ofEach: number) => idsOfEach(db, memories, { texts, under, most: ofEach });
   if (terms.length > 1) {
     const texts = terms.map(({ text }) => text);
-    const whole = await find(texts, ranked);
+    const whole = await find(texts, most);
     const count = whole.reduce((sum, all) => sum + all.length, 0);
     if (count >= Math.max(ENOUGH, wanted)) return { holding: whole.map((all) => ({ all, each: [] })), lines: 0 };
   }
   // Of a single one no other is compared with it.
-  const most = terms.length > 1 ? MOST_WITH_WORD : MOST_READ + 1;
+  const ofEach = terms.length > 1 ? MOST_WITH_WORD : MOST_READ + 1;
   const found: number[][][] = [];
-  for (const { text } of terms) found.push(await find([text], most));
+  for (const { text } of terms) found.push(await find([text], ofEach));
   const count = 'select count(*) as n from line where memory in (#)';
   const [counted] = terms.length > 1 ? await allOf<{ n: number }>(db, count, memories) : [];
   return {

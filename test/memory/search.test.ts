@@ -233,6 +233,14 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     expect(total).toBe(2);
   });
 
+  it('what one of many memories holds is paged through as if it were the only one', async ({ memoryOf, search }) => {
+    const others = await Promise.all(Array.from({ length: 20 }, () => memoryOf({ 'a.md': '- Nothing of it.\n' })));
+    const lines = Array.from({ length: 120 }, (_, n) => `- Mill ${n} grinds rye.\n`);
+    const memory = await memoryOf({ 'mills.md': lines.join('') });
+    const { total, isAtLeast } = await search([...others, memory], 'mill');
+    expect({ total, isAtLeast }).toEqual({ total: 120, isAtLeast: false });
+  });
+
   it('a word that is nowhere is asked about by the nearest that is somewhere; a phrase by its words', async ({
     memoryOf,
     search,
