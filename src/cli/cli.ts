@@ -38,12 +38,15 @@ const MODULES: CommandModule[] = [
 const FORMER: Record<string, string> = {
   enqueue: 'nocturne learn --later, or nocturne dream --later',
   extract: 'nocturne learn',
+  move: 'nocturne stores move',
   pin: 'nocturne show TOPIC --pin',
   recall: 'nocturne next',
+  report: 'nocturne why',
   reprocess: 'nocturne learn --again',
   restore: 'nocturne undo --file PATH --version ID',
   sessions: 'nocturne list --sessions',
   status: 'nocturne, without a command',
+  unpin: 'nocturne show TOPIC --unpin',
 };
 
 /** Runs the command line and sets the exit code, as the table in output.ts says. `parts`: what apps are made with in the place of the usual. */

@@ -103,10 +103,9 @@ test('where nothing is told, next says why: paused, excluded, off, nothing there
   expect((await runHere(['next'], empty)).stderr).toContain('nothing is remembered in');
 });
 
-test('a typed recall says the new name', async () => {
+test('what is called otherwise now says how', async () => {
   const { nocturne } = await world();
-  expect(await nocturne('recall', '--query', 'x')).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('Use nocturne next.'),
-  });
+  const now = { recall: 'next', move: 'stores move', report: 'why', unpin: 'show TOPIC --unpin' };
+  for (const [former, name] of Object.entries(now))
+    expect(await nocturne(former)).toMatchObject({ code: 1, stderr: expect.stringContaining(`Use nocturne ${name}.`) });
 });
