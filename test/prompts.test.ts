@@ -142,7 +142,7 @@ test.each(['| {{#known}} {{/known}}', '| {{today}} {{> data}}'])(
 );
 
 /** What an extraction is told of what an agent found out. */
-const FOR_LESSONS = 2_600;
+const FOR_LESSONS = 2_900;
 
 test('what a model is told to do is short: prompt and tool of a dream, and of an extraction', async () => {
   const charsOf = async (name: string, tool: object) =>

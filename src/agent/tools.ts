@@ -222,8 +222,9 @@ function refuse(text: string): ToolReply {
 const MAX_TEXT_CHARACTERS = 1_000;
 const MAX_QUOTE_CHARACTERS = 1_000;
 const MAX_ENTRIES = 20;
-/** The question, the answer, the reason, and where it is. */
-const MAX_QUOTES = 5;
+/** A line may sum up what several messages say. More than are asked for are no reason to refuse it. */
+const MAX_QUOTES = 10;
+const ASKED_QUOTES = 6;
 const MAX_JSON_CHARACTERS = 200_000;
 
 const evidenceSchema = z.strictObject({
@@ -235,7 +236,7 @@ const entrySchema = z.strictObject({
   type: z.enum(['user', 'feedback', 'project', 'reference']),
   strength: z.enum(['stated', 'implied']),
   text: z.string().min(1).max(MAX_TEXT_CHARACTERS),
-  evidence: z.array(evidenceSchema).min(1).max(MAX_QUOTES).meta({ maxItems: 3 }),
+  evidence: z.array(evidenceSchema).min(1).max(MAX_QUOTES).meta({ maxItems: ASKED_QUOTES }),
   changes: z.string().max(MAX_TEXT_CHARACTERS).optional(),
   found: z.enum(FOUND).optional(),
   again: z.preprocess((given) => (typeof given === 'number' ? String(given) : given), z.string().max(20)).optional(),

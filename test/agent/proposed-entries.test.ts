@@ -24,8 +24,8 @@ describe('what models send', () => {
     ['too many entries', { entries: Array(21).fill(entry()) }, 'at most 20 in one call, 21 were found'],
     ['no evidence', { entries: [entry({ evidence: [] })] }, '0: not recorded. evidence: '],
     [
-      'six evidences',
-      { entries: [entry({ evidence: Array(6).fill(entry().evidence[0]) })] },
+      'eleven evidences',
+      { entries: [entry({ evidence: Array(11).fill(entry().evidence[0]) })] },
       '0: not recorded. evidence: ',
     ],
     ['an unknown field', { entries: [entry({ confidence: 1 })] }, 'confidence'],
@@ -92,7 +92,7 @@ describe('what models send', () => {
               additionalProperties: false,
               properties: {
                 type: { enum: ['user', 'feedback', 'project', 'reference'] },
-                evidence: { minItems: 1, maxItems: 3, items: { additionalProperties: false } },
+                evidence: { minItems: 1, maxItems: 6, items: { additionalProperties: false } },
               },
             },
           },
