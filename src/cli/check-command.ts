@@ -18,6 +18,7 @@ import { scopeDir } from '../memory/places.ts';
 import { scrubOf, scrubSecrets } from '../memory/redaction.ts';
 import { wholeId } from '../memory/short-ids.ts';
 import type { Checked } from '../setup/checks.ts';
+import { canAsk, confirm } from '../terminal/ask.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
 import { plainly } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
@@ -152,6 +153,7 @@ interface RedactOptions extends CommonOptions {
   secrets?: boolean;
   dryRun?: boolean;
   withLines?: boolean;
+  yes?: boolean;
 }
 
 const redact: CommandSpec<RedactOptions, [string | undefined]> = {
@@ -166,43 +168,77 @@ const redact: CommandSpec<RedactOptions, [string | undefined]> = {
     ['--secrets', 'all that looks like a secret', { conflicts: 'match' }],
     ['--dry-run', 'only say what would be changed'],
     ['--with-lines', 'remove the lines that rest only on redacted entries'],
+    ['--yes', 'do not ask'],
     ...MEMORY,
   ],
   json: '{ job, files, versions, rows, home, sessions, lines, beside, remaining, remedies }',
-  more: `In all memories of this home, or in the one that is named. Transcripts, version control and backups of your own are not touched:
-what is read again from there comes back.`,
+  more: `It cannot be undone: it says what goes, and asks. In all memories of this home, or in the one that is named. Transcripts, version
+control and backups of your own are not touched: what is read again from there comes back.`,
   examples: ['redact --match "correct horse" --dry-run'],
   async inApp(app, call) {
     const { options } = call;
     if (!options.dryRun) requirePerson(app.config, 'redact');
-    const report = await redactNow(app, call.args[0], options);
+    const [version] = call.args;
+    const redactIt = await redaction(app, version, options);
+    const plan = options.dryRun || options.yes || version !== undefined ? null : await redactIt(true);
+    if (!options.dryRun && !options.yes && !(await isWanted(plan, options))) {
+      print(options.json ? (plan ?? { job: null }) : 'Nothing was redacted.');
+      process.exitCode = EXIT.usage;
+      return;
+    }
+    const report = await redactIt(options.dryRun === true);
     if (options.json) print(report);
     else tellRedacted(report, options);
     if (report.remaining.length > 0 && !options.dryRun) process.exitCode = EXIT.failed;
   },
 };
 
-async function redactNow(app: App, version: string | undefined, options: RedactOptions): Promise<RedactReport> {
-  const { match, secrets, dryRun: isDry, withLines } = options;
+/** What redacts what is named, or only says what that would change. */
+async function redaction(
+  app: App,
+  version: string | undefined,
+  options: RedactOptions,
+): Promise<(isDry: boolean) => Promise<RedactReport>> {
+  const { match, secrets, dryRun, withLines } = options;
   const isText = match !== undefined || secrets;
-  if (isText === (version !== undefined) || (version !== undefined && isDry)) {
+  if (isText === (version !== undefined) || (version !== undefined && dryRun)) {
     const found = 'Say what to redact: a version, --match TEXT or --secrets. --dry-run works with the last two.';
     throw new AppError('bad-input', found, { remedy: 'nocturne show --history lists the versions.' });
   }
   const isNamed = options.memory !== undefined || options.scope !== undefined || options.store !== undefined;
   const memory = version !== undefined || isNamed ? (await app.memoryFor()).id : undefined;
-  if (version !== undefined && memory !== undefined)
-    return redactVersion({ memory, version: await wholeId(app.db, 'version', version) }, { memories: app.memories });
+  if (version !== undefined && memory !== undefined) {
+    const id = await wholeId(app.db, 'version', version);
+    return () => redactVersion({ memory, version: id }, { memories: app.memories });
+  }
   const scrub = match === undefined ? scrubSecrets : scrubOf(match);
   const team = canonicalPath(scopeDir(app.config, { memory: 'local', cwd: process.cwd() }));
   const beside = isCheckedIn(team) ? [team] : [];
-  return app.redact({ scrub, isDry, withLines, beside, ...(memory !== undefined && { memories: [memory] }) });
+  return (isDry) =>
+    app.redact({ scrub, isDry, withLines, beside, ...(memory !== undefined && { memories: [memory] }) });
 }
 
-function tellRedacted(report: RedactReport, { match, dryRun, withLines }: RedactOptions): void {
+/** Says on stderr what goes, and asks where someone is there to answer. `plan` null: of one version. */
+async function isWanted(plan: RedactReport | null, options: RedactOptions): Promise<boolean> {
+  // It may have broken off before it wrote the database and its copies anew.
+  if (plan && plan.versions + plan.rows + plan.files.length + plan.home.length + plan.sessions.length === 0)
+    return true;
+  if (plan) tellRedacted(plan, { ...options, dryRun: true }, note);
+  else note('would redact this version, and all others of its memory with the same text');
+  note('This cannot be undone.');
+  if (canAsk()) return confirm('Redact it?');
+  note('There is no terminal to ask on. To redact it without asking: --yes');
+  return false;
+}
+
+function tellRedacted(
+  report: RedactReport,
+  { match, dryRun, withLines }: RedactOptions,
+  say: (text: string) => void = print,
+): void {
   const { versions, rows, files, home, sessions, lines, beside, remaining, remedies } = report;
   const did = dryRun ? 'would redact' : 'redacted';
-  print(
+  say(
     [
       `${did} ${sayCount(versions, 'version')}, ${sayCount(rows, 'row')} of the database, ${sayCount(files.length, 'file')}`,
       ...files.map((path) => `  ${path}`),
@@ -216,8 +252,8 @@ function tellRedacted(report: RedactReport, { match, dryRun, withLines }: Redact
   if (lines.length > 0) {
     const what = withLines ? (dryRun ? 'would remove' : 'removed') : 'kept';
     const hint = withLines ? '' : '; --with-lines removes it';
-    print(`${what} lines that rest only on redacted entries (${lines.length}${hint}):`);
-    for (const { path, text } of lines) print(`  ${path}: ${text}`);
+    say(`${what} lines that rest only on redacted entries (${lines.length}${hint}):`);
+    for (const { path, text } of lines) say(`  ${path}: ${text}`);
   }
   if (beside.length > 0)
     note(`It is in the team's memory too: ${beside.join(', ')}. To take it out there, add --scope local.`);

@@ -184,7 +184,7 @@ test('a session gets the same bytes until it is cleared or compacted, whatever c
 test('what is forgotten or redacted is not given to a session again', async () => {
   const { environment, dir, nocturne } = await filledApp();
   expect(await answer(environment)).toContain('data engineer');
-  await nocturne('redact', '--match', 'data engineer');
+  await nocturne('redact', '--match', 'data engineer', '--yes');
   const second = await answer(environment, { source: 'resume' });
   expect(second).not.toContain('data engineer');
   fill(dir, { 'user.md': '- A gardener.\n' });

@@ -114,7 +114,7 @@ test('forget in a project reaches what was sent to the user scope, and says how 
 test('a secret that went to the user scope is redacted there with the project’s', async () => {
   const { app, transcript, user, nocturne, rows } = await scopedApp();
   await app.extract({ transcript, ended: true });
-  const { stdout, code } = await nocturne('redact', '--match', 'tea over');
+  const { stdout, code } = await nocturne('redact', '--match', 'tea over', '--yes');
   const where = join(user, LOG);
   expect({ stdout, code }).toMatchObject({ code: 0, stdout: expect.stringContaining(where) });
   expect(readFileSync(join(user, LOG), 'utf8')).not.toContain('tea over');

@@ -184,11 +184,27 @@ test('undo refuses with the reason and exit code 1, takes back what is asked for
   });
 });
 
-test('redact tells what it would change, changes it, and leaves nothing to find', async () => {
+test('redact tells what it would change, asks, changes it, and leaves nothing to find', async () => {
   const testing = await dreamt();
   expect((await testing.nocturne('redact', '--match', 'pnpm', '--dry-run')).stdout).toContain(TOPIC);
   expect(readFileSync(join(testing.dir, TOPIC), 'utf8')).toContain('pnpm');
-  expect((await testing.nocturne('redact', '--match', 'pnpm')).stderr).toContain('brings it back');
+  const asked = await testing.nocturne('redact', '--match', 'pnpm');
+  expect(asked).toMatchObject({ code: 2, stdout: 'Nothing was redacted.\n' });
+  expect(asked.stderr).toMatch(/^would redact \d+ versions?, \d+ rows? of the database, \d+ files\n/);
+  expect(asked.stderr).toContain('This cannot be undone.');
+  expect(asked.stderr).toContain(join(testing.dir, TOPIC));
+  expect(asked.stderr).toContain('without asking: --yes');
+  const no = await runHere(['redact', '--match', 'pnpm'], testing.environment, { isTerminal: true, stdin: 'n\n' });
+  expect(no).toMatchObject({ code: 2, stderr: expect.stringContaining('Redact it? [y/N]') });
+  const { versions } = await testing.json<{ versions: { id: string }[] }>('show', TOPIC, '--history');
+  expect(await testing.nocturne('redact', versions[0]?.id ?? '')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('would redact this version'),
+  });
+  expect(await testing.json('redact', '--match', 'pnpm')).toMatchObject({ job: null });
+  expect(readFileSync(join(testing.dir, TOPIC), 'utf8')).toContain('pnpm');
+  const yes = await runHere(['redact', '--match', 'pnpm'], testing.environment, { isTerminal: true, stdin: 'y\n' });
+  expect(yes).toMatchObject({ code: 0, stderr: expect.stringContaining('brings it back') });
   expect(readFileSync(join(testing.dir, TOPIC), 'utf8')).toContain('Always use [redacted] instead of npm.');
   expect((await testing.nocturne('redact', '--match', 'pnpm')).stdout).toEqual(
     expect.stringMatching(/^redacted 0 versions, 0 rows of the (?:ledger|database), 0 files\n$/),

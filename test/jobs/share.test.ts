@@ -287,9 +287,12 @@ test('redact says where the team’s memory has it, and changes it when asked th
     `in the team's memory too: ${join(team, 'ours.md')}. To take it out there, add --scope local`,
   );
   expect(await here('redact', '--match', 'beta', '--dry-run')).toMatchObject({ stderr: told });
-  expect(await here('redact', '--match', 'beta')).toMatchObject({ code: 0, stderr: told });
+  expect(await here('redact', '--match', 'beta', '--yes')).toMatchObject({ code: 0, stderr: told });
   expect(readFileSync(join(dir, 'hosts.md'), 'utf8')).toContain('- Live is [redacted].');
   expect(shared('ours.md')).toBe('- Live is beta.\n');
-  expect(await json('redact', '--match', 'beta', '--scope', 'local')).toMatchObject({ beside: [], remaining: [] });
+  expect(await json('redact', '--match', 'beta', '--yes', '--scope', 'local')).toMatchObject({
+    beside: [],
+    remaining: [],
+  });
   expect(shared('ours.md')).toBe('- Live is [redacted].\n');
 });

@@ -63,7 +63,7 @@ test('at recall the words of a key are a program’s, line by line, whatever bec
   writeFileSync(join(dir, 'MEMORY.md'), '- [releases.md]\n- [services.md]\n- [calendar.md]\n');
   await memories.list(id);
   await dropOldVersions({ app, store }, new Date('2028-11-21T02:00:00Z'));
-  expect((await runHere(['redact', '--match', '8443', '--memory', dir], environment)).code).toBe(0);
+  expect((await runHere(['redact', '--match', '8443', '--yes', '--memory', dir], environment)).code).toBe(0);
   const later = await recalled();
   expect(later).toContain(`\n- ${BY_HAND}\n- Releases are cut on Tuesdays.\n`);
   expect(later).toContain(MARKED);

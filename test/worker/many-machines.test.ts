@@ -80,7 +80,7 @@ describe.skipIf(noPostgres)(`many machines ${noPostgres}`, () => {
     expect((await there.run('doctor', '--no-online')).stdout).toContain(new URL(own.url).pathname.slice(1));
 
     await here.done('remember', 'The gate code is hunter2hunter2.');
-    expect(await there.done('redact', '--match', 'hunter2hunter2')).toContain('redacted');
+    expect(await there.done('redact', '--match', 'hunter2hunter2', '--yes')).toContain('redacted');
     expect(JSON.stringify(await here.json('list'))).not.toContain('hunter2');
     const found = await own.ask<{ n: string }>(
       "select count(*) as n from public.version where content::text like '%' || $1 || '%'",
