@@ -138,7 +138,7 @@ async function changeItem(at: At, made: Made, { names, most }: { names: Names; m
   const { lines, more } = await linesOf(at, { made, memory, most });
   const isNew = at.visit.since !== null && made.at > at.visit.since;
   const undo =
-    kind === null
+    kind === null || kind === 'redact'
       ? ''
       : form(
           at,

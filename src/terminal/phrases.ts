@@ -157,6 +157,7 @@ const DID: Record<string, string> = {
   import: 'imported an archive',
   adopt: 'took up a memory for this checkout',
   share: 'shared with the team',
+  redact: 'took a text out for good',
   snapshot: 'took in a snapshot',
 };
 

@@ -4,6 +4,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { scrubOf } from '../../src/memory/redaction.ts';
 import { put } from '../../src/queue/inbox.ts';
 import { type Served, served } from '../server/served.ts';
 import { sized } from '../support/depth.ts';
@@ -33,6 +34,19 @@ async function visiting(world: Served) {
 const named = (html: string) =>
   [...html.matchAll(/<li><a href="\/memory\/[^"]*"[^>]*><span class="said">([^<]*)</g)].map(([, name]) => name);
 const toast = (html: string) => /<div class="toast[^>]*><p>([^<]*)</.exec(html)?.[1] ?? '';
+
+test('what was redacted offers no undo, which could not be; what a person remembered does', async () => {
+  const world = await served();
+  await world.app.remember(world.store, { text: 'The door says heron.', type: 'project' });
+  await world.app.redact({ scrub: scrubOf('heron') });
+  const { read } = await visiting(world);
+  const [, ...cards] = (await read('/changes')).split('<li class="card change');
+  const offers = cards.map((card) => [/<strong>(.*?)<\/strong>/.exec(card)?.[1], card.includes('action="/do/undo"')]);
+  expect(offers).toEqual([
+    ['You took a text out for good', false],
+    ['You remembered', true],
+  ]);
+});
 
 test('a line says what is uncertain about it or in conflict with it, in place', async () => {
   const world = await served();
