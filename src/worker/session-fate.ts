@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import type { ExtractReport } from '../../jobs/extract/extract-report.ts';
 import { type KnownTurn, type SortedTurns, sortTurns } from '../../jobs/extract/pending-turns.ts';
 import { AppError, describeError, isAppError } from '../base/errors.ts';
+import { statNow } from '../base/files/files.ts';
 import { parseJson } from '../base/text/json.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { localTime } from '../base/time.ts';
@@ -35,20 +36,25 @@ export type SessionFate = Awaited<ReturnType<typeof fateOf>>;
 /** Of the sessions whose path has the given text in it. */
 const MOST_LOOKED_INTO = 20;
 
-/** `what`: the id of a session, the beginning of it, or its transcript. Errors: `bad-input` where it is none. */
+/** `what`: the id of a session, the beginning of it, or its transcript, whose name is enough. Errors: `bad-input` where it is none. */
 export async function sessionFates(app: App, what: string): Promise<SessionFate[]> {
   const { db, machine, memories } = app;
   // Before the inbox is looked into: what a worker takes in meanwhile is then in one or the other.
   const isTold = lookIntoSpool(app.config.home);
+  const isName = what.endsWith('.jsonl') && !statNow(what);
+  const [file] = isName ? findSessions(app.config.agentDirs, { named: `/${what}` }) : [];
+  const path = file?.path ?? resolve(what);
+  // Its file may be gone.
+  const id = what.replace(/\.jsonl$/, '');
   const rows = await db.all<SessionRow>(
     'select * from session where name = ? or substr(name, 1, ?) = ? or (machine = ? and path = ?) order by name',
-    ...[what, what.length, what, machine, resolve(what)],
+    ...[id, what.length, what, machine, path],
   );
-  const known = rows.filter(({ name, path }) => name === what || path === resolve(what) || what.length >= 4);
+  const known = rows.filter((row) => row.name === id || row.path === path || what.length >= 4);
   const found: SessionFate[] = [];
   for (const row of known) found.push(await fateOf(app, { row, memory: await memories.of(row.memory), isTold }));
   if (found.length > 0) return found;
-  for (const session of await findUnknown(app, what))
+  for (const session of await findUnknown(app, file?.path ?? what))
     found.push(await fateOf(app, { session, memory: await app.findMemory(session), isTold }));
   if (found.length > 0) return found;
   throw new AppError('bad-input', `There is no session ${what}, and it is not a transcript file.`, {

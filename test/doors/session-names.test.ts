@@ -1,6 +1,7 @@
 // Sessions by their names: whose words they are, what they never hold, and when they are gone.
 
-import { appendFileSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { testApp } from '../support/app.ts';
 import { aSession } from '../support/session-file.ts';
@@ -50,6 +51,24 @@ test('the title that the agent gave it comes before that, and a person’s own b
   for (const name of await names()) expect(name).toMatch(/^pnpm \(\d\d:\d\d\)$/);
 });
 
+test('a session goes by the name of its file, whether it was read, and whether the file is still there', async () => {
+  const { nocturne, home } = await world();
+  const dir = join(home, '.claude', 'projects', 'garden');
+  mkdirSync(dir, { recursive: true });
+  const session = aSession([PNPM], { dir });
+  const told = { code: 0, stdout: expect.stringContaining(`transcript  ${session.path}`) };
+  const why = () => nocturne('why', basename(session.path));
+  expect(await why()).toMatchObject(told);
+  await nocturne('learn', session.path);
+  expect(await why()).toMatchObject(told);
+  rmSync(session.path);
+  expect(await why()).toMatchObject(told);
+  expect(await nocturne('why', 'a1b2c3d4.jsonl')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('no session has that name'),
+  });
+});
+
 test('without its transcript a session goes by the words that were kept of it, and by none once they are forgotten', async () => {
   const { nocturne, names } = await world();
   const session = aSession(['Hello there.', PNPM, 'Thanks.']);
@@ -60,6 +79,6 @@ test('without its transcript a session goes by the words that were kept of it, a
   await nocturne('undo', '--last');
   rmSync(session.path);
   expect(await names()).toEqual([PNPM]);
-  await nocturne('redact', '--match', 'pnpm instead');
+  await nocturne('redact', '--match', 'pnpm instead', '--yes');
   expect(JSON.stringify(await names())).not.toContain('pnpm');
 });
