@@ -3,12 +3,12 @@
 // command that deals with it. By exit code whether a person is needed; with --json also what is kept, waits, failed, who works.
 // Where nothing is set up, what nocturne is and how to begin.
 
-import { join } from 'node:path';
 import type { Config } from '../base/config/config.ts';
 import { onAppError } from '../base/errors.ts';
 import { statNow } from '../base/files/files.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { databasePath } from '../db/open-database.ts';
+import { isUsed } from '../memory/memories.ts';
 import { pauseEnd } from '../memory/paths.ts';
 import type { Checked } from '../setup/checks.ts';
 import { EXIT, print, style, wrap } from '../terminal/output.ts';
@@ -34,7 +34,7 @@ const alone: CommandSpec<CommonOptions> = {
     // Asking makes no home.
     const isThere = config.databaseUrl !== undefined || statNow(databasePath(config.home)) !== null;
     // Where the home was in use, it was lost.
-    const isNew = !isThere && statNow(join(config.home, 'machine')) === null;
+    const isNew = !isThere && !isUsed(config.home);
     if (!json && isNew && (await checkSetup(config)).some(isNoAgent)) return show(welcome());
     await withApp(call, async (app) => {
       const read = await readStatus(app);

@@ -55,16 +55,21 @@ export function isCopy(name: string): boolean {
   return /^nocturne-.*\.db$/.test(name);
 }
 
+/** What is said where it is lost, and copies are left. */
+export function lostDatabase(path: string): AppError | null {
+  if ((statNow(path)?.bytes ?? 0) > 0 || !listNames(join(dirname(path), 'backups')).some(isCopy)) return null;
+  const remedy = 'Run nocturne check --restore: it takes the newest good copy.';
+  return new AppError('storage', `${path} is gone or empty, and there are copies of it.`, { remedy });
+}
+
 async function openFile(path: string): Promise<Db> {
   const [{ connect, inTurn, openSqlite, telling }, { leaveMark }] = await Promise.all([
     import('./sqlite.ts'),
     import('./old-database.ts'),
   ]);
   makeDirectory(dirname(path));
-  if ((statNow(path)?.bytes ?? 0) === 0 && listNames(join(dirname(path), 'backups')).some(isCopy)) {
-    const remedy = 'Run nocturne check --restore: it takes the newest good copy.';
-    throw new AppError('storage', `${path} is gone or empty, and there are copies of it.`, { remedy });
-  }
+  const lost = lostDatabase(path);
+  if (lost) throw lost;
   // An earlier nocturne would begin a home of its own here.
   leaveMark(join(dirname(path), 'home.db'));
   // What SQLite puts beside it gets its mode.

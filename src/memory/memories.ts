@@ -6,7 +6,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { AppError } from '../base/errors.ts';
 import { canonicalPath, isDirectory } from '../base/files/directories.ts';
-import { makeDirectory, makeWhole, readTextNow, writeWhole } from '../base/files/files.ts';
+import { makeDirectory, makeWhole, readTextNow, statNow, writeWhole } from '../base/files/files.ts';
 import type { Clock } from '../base/time.ts';
 import { isOld } from '../db/old-database.ts';
 import { allOf, type Db, insert, newId, type Sql } from '../db/sql.ts';
@@ -126,9 +126,16 @@ export function removedMemories(sql: Sql): Promise<MemoryRow[]> {
   return sql.all<MemoryRow>('select * from memory where deleted_at is not null order by deleted_at desc, id');
 }
 
+const machinePath = (home: string) => join(home, 'machine');
+
+/** Whether memories were opened in it. */
+export function isUsed(home: string): boolean {
+  return statNow(machinePath(home)) !== null;
+}
+
 /** This machine, as the rows name it: a random name that its home keeps. */
 export function machineOf(home: string): string {
-  const path = join(home, 'machine');
+  const path = machinePath(home);
   const known = readTextNow(path)?.trim();
   if (known) return known;
   makeDirectory(home);

@@ -11,8 +11,9 @@ import { isOnNetwork, isPrivate, statNow } from '../base/files/files.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { localTime } from '../base/time.ts';
 import { backupsIn, damageOf } from '../db/backup.ts';
-import { databasePath } from '../db/open-database.ts';
+import { databasePath, lostDatabase } from '../db/open-database.ts';
 import { type Db, newId, settingOf } from '../db/sql.ts';
+import { isUsed } from '../memory/memories.ts';
 import { scrubSecrets } from '../memory/redaction.ts';
 import { spendOf } from '../queue/spend.ts';
 import { openWake } from '../queue/wake.ts';
@@ -98,7 +99,11 @@ export function countingIn(db: Db, config: Config): Pick<AgentPorts, 'reserve' |
 /** The one file in which all is kept, and its copies. */
 function checkDatabase(home: string): Checked[] {
   const path = databasePath(home);
-  if (statNow(path) === null) return [];
+  const lost = lostDatabase(path);
+  if (lost) return failed('database')(lost);
+  const remedy = 'Run nocturne list --all: a new one is made of the memory directories.';
+  if (statNow(path) === null)
+    return isUsed(home) ? [fail('database', `${path} is gone, and there is no copy of it`, remedy)] : [];
   const damage = damageOf(path);
   if (damage === null) return [];
   const copies = sayCount(backupsIn(home).length, 'copy').replace('copys', 'copies');

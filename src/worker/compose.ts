@@ -1,7 +1,7 @@
 // The only place where the parts are wired: settings in, memories and the jobs on them out. Every face uses it.
 // Opening opens the database, and no memory; a job is loaded when it is first run.
 
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname } from 'node:path';
 import type { DreamEstimate } from '../../jobs/dream/dream-proposal.ts';
 import type { DreamReport, DreamRequest } from '../../jobs/dream.ts';
 import type { Edited, edit, editInPlace, pin, restore } from '../../jobs/edit.ts';
@@ -34,7 +34,7 @@ import type { Db } from '../db/sql.ts';
 import type { Claim } from '../memory/commit.ts';
 import type { Actor } from '../memory/file-rows.ts';
 import { type JobUsage, type StartedBy, usageOf } from '../memory/job-rows.ts';
-import { Memories, type MemoryRow, memoriesAt, memoryRow } from '../memory/memories.ts';
+import { isUsed, Memories, type MemoryRow, memoriesAt, memoryRow } from '../memory/memories.ts';
 import { MemoryFiles } from '../memory/memory-files.ts';
 import { type Enablement, gitRoot } from '../memory/paths.ts';
 import { enablementFor, isByProject, memoriesOf, memoryDirFor, scopeDir } from '../memory/places.ts';
@@ -134,8 +134,7 @@ async function clockOf(db: Db, { clock }: Pick<Config, 'clock'>): Promise<Clock>
 export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
   boundDecompression(given.decompressedBytes);
   const { home } = given;
-  const isUsed = statNow(join(home, 'machine')) !== null && !given.databaseUrl;
-  const isLost = isUsed && !statNow(databasePath(home))?.bytes;
+  const isLost = !given.databaseUrl && isUsed(home) && !statNow(databasePath(home))?.bytes;
   const db = await openDatabase({ home, url: given.databaseUrl });
   // The clocks of machines that share it may be apart.
   const clock = db.engine === 'sqlite' ? given.clock : await clockOf(db, given);

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { type Config, type Environment, loadConfig } from '../../src/base/config/config.ts';
 import { makeDirectory } from '../../src/base/files/files.ts';
 import { keepKey } from '../../src/base/key.ts';
+import { backUp } from '../../src/db/backup.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
 import type { AgentName } from '../../src/setup/agents/agents.ts';
 import { findPrograms } from '../../src/setup/agents/agents.ts';
@@ -147,6 +148,24 @@ test('of a home that is damaged or no directory, doctor says what it is and goes
   rmSync(home, { recursive: true });
   writeFileSync(home, '');
   expect((await doctor(person)).of('home')).toMatchObject([{ state: 'fail', found: `${home} is no directory` }]);
+});
+
+test('a database that is gone is a fault, with copies of it and without', async () => {
+  const person = aPerson();
+  const path = join(person.home, 'nocturne.db');
+  expect((await run(['remember', 'Cheese is in the fridge.'], person.environment)).code).toBe(0);
+  rmSync(path);
+  const lost = await run(['doctor'], person.environment);
+  expect(lost).toMatchObject({
+    code: 3,
+    stdout: expect.stringContaining('fail  database: ~/.nocturne/nocturne.db is gone, and'),
+  });
+  await run(['list', '--all'], person.environment);
+  expect((await doctor(person)).of('database')).toEqual([]);
+  await backUp(person.home, { now: new Date('2026-11-21T01:00:00Z') });
+  rmSync(path);
+  const [found] = (await doctor(person)).of('database');
+  expect(found).toMatchObject({ state: 'fail', remedy: expect.stringContaining('nocturne check --restore') });
 });
 
 test('--online asks the model with one small request, and says what it refused', async () => {
