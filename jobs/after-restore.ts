@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { isDirectory } from '../src/base/files/directories.ts';
 import { makeDirectory, readTextNow, writeWhole } from '../src/base/files/files.ts';
 import { parseJson } from '../src/base/text/json.ts';
-import { type Db, insert, keepSetting, newId, type Sql, settingOf } from '../src/db/sql.ts';
+import { type Db, insert, keepSetting, newId, type Row, type Sql, settingOf } from '../src/db/sql.ts';
 import { entriesWhere } from '../src/memory/entries.ts';
 import { addVersion, headOf } from '../src/memory/file-rows.ts';
 import { beginJob, endJob } from '../src/memory/job-rows.ts';
@@ -80,15 +80,37 @@ export function addMark(home: string, { what, ids }: { what: Mark['what']; ids: 
   writeWhole(marksPath(home), `${readTextNow(marksPath(home)) ?? ''}${JSON.stringify(mark)}\n`);
 }
 
+/** Brings the marks to what has become of these entries (`memory`, `id`), for who forgot some, or took that back. */
+export async function markForgotten({ db, home }: Memories, touched: readonly Row[]): Promise<void> {
+  for (const memory of new Set(touched.map((key) => String(key.memory)))) {
+    const ids = new Set(touched.map(({ id }) => id));
+    const rows = await entriesWhere(db, memory);
+    const marksOf = (of: typeof rows) =>
+      of.flatMap(({ id, evidence: [first] }) => [`${memory} ${id}`, ...(first ? [markOf(first.message)] : [])]);
+    const gone = rows.filter(({ state, reason }) => state === 'gone' && reason === 'forgotten');
+    const stay = new Set(marksOf(gone));
+    const back = marksOf(rows.filter(({ id }) => ids.has(id))).filter((mark) => !stay.has(mark));
+    const left = readMarks(home).map(({ what, salt, sums }) => {
+      const dropped = new Set(what === 'forgotten' ? back.map((id) => sumOf(salt, id)) : []);
+      return `${JSON.stringify({ what, salt, sums: sums.filter((sum) => !dropped.has(sum)) })}\n`;
+    });
+    if (back.length > 0 && left.length > 0) writeWhole(marksPath(home), left.join(''));
+    addMark(home, { what: 'forgotten', ids: marksOf(gone.filter(({ id }) => ids.has(id))) });
+  }
+}
+
+function readMarks(home: string): Mark[] {
+  const lines = (readTextNow(marksPath(home)) ?? '').split('\n');
+  return lines.flatMap((line) => (parseJson(line) as Mark | undefined) ?? []);
+}
+
 function sumOf(salt: string, id: string): string {
   return hash('sha256', `${salt} ${id}`).slice(0, 32);
 }
 
 /** Does again to restored rows what was done to them since; answers how many it was. */
 async function applyMarks(db: Db, home: string, now: Date): Promise<number> {
-  const marks = (readTextNow(marksPath(home)) ?? '')
-    .split('\n')
-    .flatMap((line) => (parseJson(line) as Mark | undefined) ?? []);
+  const marks = readMarks(home);
   if (marks.length === 0) return 0;
   await keepMarks(db, marks);
   const isIn = marks.map(({ what, salt, sums }) => {

@@ -21,7 +21,7 @@ import { logPath, removeEntries } from '../src/memory/text/daily-log.ts';
 import { withoutLinksTo } from '../src/memory/text/index-file.ts';
 import { archivePath, editLines, isTopicFile, lineNumbers, parseTopic } from '../src/memory/text/topic.ts';
 import type { Change } from '../src/memory/undo-rows.ts';
-import { addMark, markOf } from './after-restore.ts';
+import { markForgotten } from './after-restore.ts';
 
 export interface ForgetRequest {
   /** A topic's name, a line of it (`name:7`), an id of an entry, a line or a session, or words as they stand in what is meant. */
@@ -104,10 +104,8 @@ export async function forget(request: ForgetRequest, deps: ForgetDeps): Promise<
   await commitAll(memories, targets, { job, actor: { kind: 'user', id: null } }, plan);
   if (isBusy) return { ...nothing, outcome: 'busy' };
   // Should rows be lost, a restore does not bring it back.
-  const marked = goes.flatMap(({ memory: { id }, entries }) =>
-    entries.flatMap((row) => [`${id} ${row.id}`, ...row.evidence.slice(0, 1).map(({ message }) => markOf(message))]),
-  );
-  addMark(memories.home, { what: 'forgotten', ids: marked });
+  const gone = goes.flatMap(({ memory, entries }) => entries.map(({ id }) => ({ memory: memory.id, id })));
+  await markForgotten(memories, gone);
   return { outcome: 'forgotten', job, ...meantBy(goes), candidates: [] };
 }
 

@@ -29,6 +29,7 @@ import { joinLogs, logDay, parseLog } from '../src/memory/text/daily-log.ts';
 import { bodyStart } from '../src/memory/text/frontmatter.ts';
 import { isTopicFile, parseTopic } from '../src/memory/text/topic.ts';
 import { type Change, keyFrom, type RowChange, rowChangesOf, rowsWrittenBy } from '../src/memory/undo-rows.ts';
+import { markForgotten } from './after-restore.ts';
 
 export interface UndoRequest {
   /** `job_…` */
@@ -74,11 +75,13 @@ export async function undo({ job: id, partial = false }: UndoRequest, deps: Undo
   const own = newId('job');
   const nothing = { undo: null, job: id, kind: job.kind, files: [], turns: 0, stays: [] };
   let report: UndoReport = { ...nothing, outcome: 'refused' };
+  let entries: Row[] = [];
   const plan = async (sql: Sql): Promise<Plan[]> => {
     // 2.
     const [rows, files] = [await rowChangesOf(sql, id), await fileChangesOf(sql, id)];
     if (rows.length + files.length === 0)
       throw new AppError('bad-input', `${id} changed nothing that could be taken back.`);
+    entries = rows.flatMap(({ table, key }) => (table === 'entry' ? [key] : []));
     const back = takingBack(sql, { job, rows });
     await back.noteRows();
     // 3.
@@ -106,6 +109,7 @@ export async function undo({ job: id, partial = false }: UndoRequest, deps: Undo
   };
   const targets = changed.map((memory) => ({ memory, paths: 'all' as const }));
   await commitAll(memories, targets, { job: own, actor }, plan);
+  if (report.undo !== null) await markForgotten(memories, entries);
   return report;
 }
 

@@ -4,6 +4,7 @@
 import { mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { backUp } from '../../src/db/backup.ts';
 import { projectMemoryDir } from '../../src/memory/paths.ts';
 import { environmentIn } from '../support/app.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
@@ -71,6 +72,37 @@ test('a clone that used a memory is offered it again, by a session that lies bes
   for (const name of readdirSync(home)) if (name.startsWith('nocturne.db')) rmSync(join(home, name));
   expect(await done([], clone)).toMatch(/This looks like shop, remembered at .* nocturne adopt/);
 });
+
+test.each(['no copy', 'before it was said', 'before it was forgotten', 'while it was forgotten'])(
+  'what was forgotten and brought back stays, and what that was taken back for goes; newest copy: %s',
+  async (copied) => {
+    const { home, done } = await remembered();
+    const copy = (when: string) => (when === copied ? backUp(home, { now: new Date('2026-11-21T01:00:00Z') }) : null);
+    const lose = async () => {
+      for (const name of readdirSync(home)) if (name.startsWith('nocturne.db')) rmSync(join(home, name));
+      const said = await done(['check', '--restore']);
+      await done(['dream']);
+      return said;
+    };
+    const undo = async () => /nocturne undo (job_\w+)/.exec(await done(['undo', '--last']))?.[1] ?? '';
+    await copy('before it was said');
+    await done(['remember', 'Cheese is stored in the blue fridge.']);
+    await done(['dream']);
+    await copy('before it was forgotten');
+    await done(['forget', 'Cheese', '--yes']);
+    await copy('while it was forgotten');
+    const back = await undo();
+    expect(await lose()).not.toContain('were taken out again');
+    expect(await done(['next'])).toContain('Cheese is stored');
+    if (copied !== 'no copy') return;
+    await done(['remember', 'Milk is stored in the red fridge.']);
+    await done(['forget', 'Milk', '--yes']);
+    await done(['undo', await undo()]);
+    await lose();
+    expect(await done(['next'])).not.toContain('Milk is stored');
+    expect(back).not.toBe('');
+  },
+);
 
 test('where it is damaged, check --restore reads every memory directory again, and work goes on', async () => {
   const { home, done, listed } = await remembered();
