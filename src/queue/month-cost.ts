@@ -30,13 +30,13 @@ type CostDeps = { sql: Sql; now: Date; zone: string; prices?: Record<string, Pri
 const FORECAST_DAYS = 7;
 const NOTHING: Sum = { usd: 0, tokens: 0, requests: 0 };
 
-const SELECT = `select call.day, call.job, case when call.job like 'check_%' then 'check' else coalesce(job.kind, 'other') end as kind, job.memory, session.name as session, job.ended_at as "endedAt", call.model,
-  case when ' ' || call.scope || ' ' like '% plan %' then 1 else 0 end as "isOnPlan",
-  case when call.settled_at is null then 0 else 1 end as "isSettled", count(*) as requests,
-  cast(sum(case when settled_at is null then reserved_tokens else input + cached + call.output end) as bigint) as tokens,
+const SELECT = `select made.day, made.job, case when made.job like 'check_%' then 'check' else coalesce(job.kind, 'other') end as kind, job.memory, session.name as session, job.ended_at as "endedAt", made.model,
+  case when ' ' || made.scope || ' ' like '% plan %' then 1 else 0 end as "isOnPlan",
+  case when made.settled_at is null then 0 else 1 end as "isSettled", count(*) as requests,
+  cast(sum(case when settled_at is null then reserved_tokens else input + cached + made.output end) as bigint) as tokens,
   cast(sum(case when settled_at is null then reserved_usd else micro_usd end) as bigint) as usd
-  from call left join job on job.id = call.job left join session on session.id = job.session
-  where call.day >= ? and call.day <= ? and call.model <> 'offline' group by 1, 2, 3, 4, 5, 6, 7, 8, 9 order by 1, 2`;
+  from call as made left join job on job.id = made.job left join session on session.id = job.session
+  where made.day >= ? and made.day <= ? and made.model <> 'offline' group by 1, 2, 3, 4, 5, 6, 7, 8, 9 order by 1, 2`;
 
 /** `asked`: an earlier month; default: this one. Rows come dearest first, days and jobs in their order, without what is unfinished. */
 export async function monthCost({ sql, now, zone, prices, planRequests }: CostDeps, asked?: string) {

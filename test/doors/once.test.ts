@@ -136,8 +136,9 @@ for (const [kind, { reason, make }] of Object.entries(queues)) {
       const commits = await commitsOf(testing);
 
       release();
-      sleeper.kill('SIGCONT');
+      // The worker ends it as soon as it sees that the work is no longer its own.
       process.kill(agent as number, 'SIGCONT');
+      sleeper.kill('SIGCONT');
       const late = aSession([RULE], { id: '21110000-2222-4333-8444-555555555555' });
       await runHere(['learn', '--later', late.path], environment);
       await until(async () => (await testing.rows('waiting')).length === 0, 60_000);

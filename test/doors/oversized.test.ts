@@ -149,7 +149,7 @@ deep('what is too large and does not hold the secret keeps no redaction from bei
   await testing.app.remember(testing.store, { text: `The box says ${SECRET}.`, type: 'project' });
   makeHuge(join(testing.dir, 'MEMORY.md'), '# Memory\n');
   const done = await run(['redact', '--match', SECRET, '--yes'], testing.environment, LITTLE_MEMORY);
-  expect(done).toMatchObject({ code: 0, stderr: '' });
+  expect(done).toMatchObject({ code: 0, stderr: expect.not.stringContaining('too large') });
   expect(await holdersOf(testing.dir, [])).toEqual([]);
   expect(statSync(join(testing.dir, 'MEMORY.md')).size).toBe(SIZE);
 });

@@ -1,6 +1,7 @@
 // What readers answered in the place of a model, played again, and days of one repository with a model that keeps all that is said
 // and judges nothing: entries and topics are those that an earlier nocturne made of them (plays-before.json: their
-// number and their hash, taken at its last commit; of all eight days since lines of another person bear their name).
+// number and their hash, taken at its last commit; of all eight days since lines of another person bear their name, and one that
+// later calls did is marked as what may be over).
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
