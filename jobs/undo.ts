@@ -114,7 +114,7 @@ export async function undo({ job: id, partial = false }: UndoRequest, deps: Undo
 }
 
 /**
- * The job, no undo, that changed one of these memories last and was not taken back, with when it did; undefined: none.
+ * The job, no undo, that changed one of these memories last and was not taken back, not in part either; undefined: none.
  * `startedBy`: only of those.
  */
 export async function lastJob(
@@ -123,7 +123,8 @@ export async function lastJob(
 ): Promise<{ id: string; memory: string } | undefined> {
   return sql.get(
     `select job.id, job.memory from change join job on job.id = change.job
-     where change.undone_by is null and job.kind <> 'undo' and job.memory in (${marks(memories)})
+     where change.undone_by is null and job.kind <> 'undo' and job.memory in (${marks(memories)}) and not exists (select 1
+       from job u join change k on k.job = u.id where u.undoes = job.id and k.undone_by is null)
        ${startedBy ? 'and job.started_by = ?' : ''} order by change.n desc limit 1`,
     ...[...memories, ...(startedBy ? [startedBy] : [])],
   );
@@ -133,7 +134,7 @@ async function jobToUndo(sql: Sql, id: string, partial: boolean): Promise<JobRow
   const job = await sql.get<JobRow & { at: string }>('select id, kind, created_at as at from job where id = ?', id);
   if (!job) {
     throw new AppError('bad-input', `There is no job ${id} here.`, {
-      remedy: 'nocturne show --history lists the jobs.',
+      remedy: 'nocturne show --history names them.',
     });
   }
   const by = 'select b.job from change a join change b on b.id = a.undone_by where a.job = ?';
@@ -211,6 +212,8 @@ interface Staying {
   name: string;
   /** Who changed it since: `dream job_…`, `an edit made outside`, `a person`. */
   by: string[];
+  /** Where one of them was no job: what its file was before that. */
+  file?: { path: string; version: string };
 }
 
 type Job = { id: string; kind: string };
@@ -286,9 +289,10 @@ function takingBack(sql: Sql, { job, rows }: { job: Job; rows: RowChange[] }) {
       const gone = isTopicFile(path) ? goneLines(path, { file, current }) : [];
       const { text, collisions } = textBack(path, file, current);
       if (gone.length > 0 || collisions > 0) {
-        const by = await laterChangesOf(sql, file);
-        for (const { id, text: name } of gone) linesGone.set(`${file.file} ${id}`, { kind: 'line', name, by });
-        if (gone.length === 0) stays.push({ kind: 'file', name: path, by });
+        const { by, before: version } = await laterChangesOf(sql, file);
+        const since = { by, ...(version && { file: { path: head?.path ?? path, version } }) };
+        for (const { id, text: name } of gone) linesGone.set(`${file.file} ${id}`, { kind: 'line', name, ...since });
+        if (gone.length === 0) stays.push({ kind: 'file', name: path, ...since });
       }
       if (text === current && (text === null || path === head?.path)) return [];
       const from = head?.path != null && head.path !== path ? { from: head.path } : {};

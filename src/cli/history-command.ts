@@ -90,7 +90,7 @@ async function listHistory(app: App, memory: MemoryRow, { args: [given], options
   const rows = items.map(async (version) => {
     const { at, op, path, size, redactedAt } = version;
     const where = redactedAt ? `(redacted ${sayWhen(redactedAt, app.config)})` : (path ?? '');
-    const by = await sayActor(app, version.actor);
+    const by = await sayActor(app, version);
     const id = await shortId(app.db, 'version', version.id);
     return [sayWhen(at, app.config), id, op, size === null ? '–' : String(size), by, where];
   });
@@ -103,13 +103,14 @@ function actorName({ kind, id }: Actor): string {
   return id === null ? name : `${name}:${id}`;
 }
 
-/** As a person is told: `you`, `dream job_0d8c1a52`. */
-async function sayActor({ db }: App, actor: Actor): Promise<string> {
-  if (actor.kind === 'user') return 'you';
+/** As a person is told, with what undo takes: `you, edit job_5b1e02f7`, `dream job_0d8c1a52`. */
+async function sayActor({ db }: App, { actor, job }: Version): Promise<string> {
   if (actor.kind === 'external') return 'an edit of the file';
-  if (actor.kind !== 'job' || actor.id === null) return actorName(actor);
-  const kind = (await db.get<{ kind: string }>('select kind from job where id = ?', actor.id))?.kind ?? 'job';
-  return `${kind === 'extract' || kind === 'reprocess' ? 'learn' : kind} ${await shortId(db, 'job', actor.id)}`;
+  const who = actor.kind === 'user' ? 'you' : actorName(actor);
+  const kind = job && (await db.get<{ kind: string }>('select kind from job where id = ?', job))?.kind;
+  if (!kind) return who;
+  const did = `${kind === 'extract' || kind === 'reprocess' ? 'learn' : kind} ${await shortId(db, 'job', job)}`;
+  return actor.kind === 'job' ? did : `${who}, ${did}`;
 }
 
 /** A version as JSON says it. */

@@ -4,12 +4,13 @@
 import { lastJob, type UndoReport } from '../../jobs/undo.ts';
 import { AppError } from '../base/errors.ts';
 import { sayCount } from '../base/text/wording.ts';
+import { allOf } from '../db/sql.ts';
 import { type MemoryRow, restoreMemory } from '../memory/memories.ts';
 import { scopeDir } from '../memory/places.ts';
 import { findId, shortId } from '../memory/short-ids.ts';
 import { canAsk, confirm } from '../terminal/ask.ts';
 import { EXIT, exitFor, note, print } from '../terminal/output.ts';
-import { sayDid, sayWhen } from '../terminal/phrases.ts';
+import { sayDid, sayWhen, shellWord } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { placeOf } from '../worker/whose-memory.ts';
 import { type CommonOptions, MEMORY, requirePerson, undoCommand, withApp } from './cli-options.ts';
@@ -73,7 +74,7 @@ function unknown(id: string | undefined, { any }: UndoOptions): AppError {
         ? 'There is no job left to undo here.'
         : 'There is nothing left here that you did.';
   const more = id === undefined && !any ? 'nocturne undo --any also takes back what a night or an agent did; ' : '';
-  return new AppError('bad-input', what, { remedy: `${more}nocturne show --history lists the jobs.` });
+  return new AppError('bad-input', what, { remedy: `${more}nocturne show --history names them.` });
 }
 
 interface Action {
@@ -149,7 +150,8 @@ async function describe(app: App, report: UndoReport, options: CommonOptions): P
     return [
       `${name}: refused, nothing was changed. Later work builds on it:`,
       ...stays,
-      'Undo that first, or use --partial, which leaves it as it is.',
+      'Take that back first, the latest first, or use --partial, which leaves it as it is:',
+      ...(await waysOut(app, report, options)),
     ].join('\n');
   }
   const turns = report.turns > 0 ? `, ${sayCount(report.turns, 'turn')} undone` : '';
@@ -157,6 +159,20 @@ async function describe(app: App, report: UndoReport, options: CommonOptions): P
   for (const path of report.files) lines.push(`  ${path}`);
   if (stays.length > 0) lines.push('What stays:', ...stays);
   return lines.join('\n');
+}
+
+/** The commands that take back what stands in the way, the latest first. */
+async function waysOut(app: App, { stays }: UndoReport, options: CommonOptions): Promise<string[]> {
+  const jobs = stays.flatMap(({ by }) => by.flatMap((each) => /\bjob_\w+/.exec(each) ?? []));
+  const standing = 'select distinct job, n from change where undone_by is null and job in (#) order by n desc';
+  const rows = await allOf<{ job: string }>(app.db, standing, jobs);
+  const ways = await Promise.all(rows.map(({ job }) => undoCommand(app, job, options)));
+  for (const { file } of stays) {
+    if (!file) continue;
+    const version = await shortId(app.db, 'version', file.version);
+    ways.push(`${await undoCommand(app, undefined, options)} --file ${shellWord(file.path)} --version ${version}`);
+  }
+  return [...new Set(ways)].map((way) => `  ${way}`);
 }
 
 /** What an edit is called by how it ended. */

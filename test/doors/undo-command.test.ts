@@ -184,6 +184,40 @@ test('undo refuses with the reason and exit code 1, takes back what is asked for
   });
 });
 
+test('where an edit by hand or later work is in the way, the command is told that takes it back, and leads out', async () => {
+  const { nocturne, read, dir, json } = await dreamt();
+  const dreamed = read(TOPIC);
+  writeFileSync(join(dir, TOPIC), dreamed.replace('Always', 'Please always'));
+  const refused = await nocturne('undo', '--last', '--any');
+  expect(refused).toMatchObject({ code: 1, stdout: expect.stringContaining('changed by an edit of the file') });
+  const [, ...way] = /\n {2}nocturne (undo) (--file) (\S+) (--version) (\S+)\n$/.exec(refused.stdout) ?? [];
+  expect(await nocturne(...way)).toMatchObject({ code: 0 });
+  expect(read(TOPIC)).toBe(dreamed);
+  const [, night = ''] = /^dream (job_\w{8}): refused/.exec(refused.stdout) ?? [];
+  expect((await nocturne('undo', night)).stdout).toMatch(/^dream job_\w{8}: undone; /);
+  expect(await json('list')).toMatchObject({ topics: [] });
+});
+
+test('what was taken back in part is not offered again until that is redone; history names what undo takes', async () => {
+  const { nocturne, dir } = await testApp();
+  await nocturne('remember', 'Deploys go to delta.');
+  await nocturne('remember', 'Never use semicolons.');
+  await nocturne('dream');
+  const topic = join(dir, TOPIC);
+  writeFileSync(topic, readFileSync(topic, 'utf8').replace('Deploys go', 'All deploys go'));
+  const part = await nocturne('undo', '--last', '--partial');
+  expect(part.stdout).toMatch(/^dream job_\w{8}: undone-in-part; /);
+  const id = /^dream (job_\w{8})/.exec(part.stdout)?.[1] ?? '';
+  expect((await nocturne('undo')).stderr).toContain('You remembered');
+  const again = await nocturne('undo', id);
+  const redo = /\n {2}nocturne undo (job_\w{8})\n/.exec(again.stdout)?.[1] ?? '';
+  expect((await nocturne('undo', redo)).code).toBe(0);
+  expect((await nocturne('undo')).stderr).toContain(id);
+  const history = (await nocturne('show', '--history')).stdout;
+  expect(history).toContain(`dream ${id}`);
+  expect(history).toMatch(/\tyou, undo job_\w{8}\t/);
+});
+
 test('redact tells what it would change, asks, changes it, and leaves nothing to find', async () => {
   const testing = await dreamt();
   expect((await testing.nocturne('redact', '--match', 'pnpm', '--dry-run')).stdout).toContain(TOPIC);
