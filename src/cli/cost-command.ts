@@ -2,18 +2,19 @@
 // has no answer yet, of jobs under way or killed, is shown as unfinished requests.
 
 import { sayCount } from '../base/text/wording.ts';
-import { formatIn, isDay } from '../base/time.ts';
+import { dayOf, formatIn, isDay } from '../base/time.ts';
 import { memoryRow } from '../memory/memories.ts';
 import { shortId } from '../memory/short-ids.ts';
 import { type MonthCost, monthCost, type Sum } from '../queue/month-cost.ts';
 import { print, style, wrap } from '../terminal/output.ts';
-import { plainly, sayTokens, sayUnknown, sayUsd, sayWhen } from '../terminal/phrases.ts';
+import { plainly, sayTokens, sayUnanswered, sayUnknown, sayUsd, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { placeOf, whoseMemory } from '../worker/whose-memory.ts';
 import { type CommonOptions, parsed } from './cli-options.ts';
 import type { CommandSpec } from './spec.ts';
 
 const DEAREST = 5;
+const NONE: Sum = { usd: 0, tokens: 0, requests: 0 };
 const UNFINISHED = 'unfinished requests';
 const KINDS: Record<string, string> = { extract: 'learning from sessions', dream: 'dreams', check: 'setup and doctor' };
 
@@ -60,13 +61,16 @@ async function projectsOf(app: App, { projects, jobs }: MonthCost): Promise<Proj
   return found;
 }
 
-async function describe({ db, config }: App, found: MonthCost, projects: Projects): Promise<string> {
+async function describe({ db, config, clock }: App, found: MonthCost, projects: Projects): Promise<string> {
   const { month, today, total, plan, forecast, days, jobs, unfinished } = found;
   const name = formatIn(`${month}-15T12:00:00Z`, 'UTC', 'MMMM yyyy');
   const unknown = sayUnknown(found, config);
   if (total.tokens === 0 && jobs.length === 0) return `Nothing was spent in ${name}${unknown}.`;
   const isPriced = total.usd > 0;
   const say = ({ usd, tokens }: Sum) => (isPriced ? sayUsd(usd * 1e6) : sayTokens(tokens));
+  const certain = (sum: Sum, open: Sum, of = '') =>
+    `${say({ ...sum, usd: sum.usd - open.usd, tokens: sum.tokens - open.tokens })}${of}${sayUnanswered(open)}`;
+  const ofToday = days.find(({ day }) => day === dayOf(clock.now(), config.zone))?.unfinished;
   const { dayMoneyUsd, dayTokens } = config;
   const most = isPriced ? dayMoneyUsd !== undefined && sayUsd(dayMoneyUsd * 1e6) : sayTokens(dayTokens);
   const projectOf = (memory: string | null) => projects.get(memory ?? '')?.name ?? 'no project';
@@ -82,8 +86,8 @@ async function describe({ db, config }: App, found: MonthCost, projects: Project
   });
   return [
     [
-      today ? `Today       ${say(today)}${most ? ` of ${most} a day` : ''}` : '',
-      `${name.split(' ')[0]?.padEnd(10)}  ${say(total)}${forecast ? `; about ${say(forecast)} by its end` : ''}${unknown}`,
+      today ? `Today       ${certain(today, ofToday ?? NONE, most ? ` of ${most} a day` : '')}` : '',
+      `${name.split(' ')[0]?.padEnd(10)}  ${certain(total, unfinished)}${forecast ? `; about ${say(forecast)} by its end` : ''}${unknown}`,
       ofPlan,
     ]
       .filter((line) => line !== '')

@@ -12,7 +12,7 @@ import { isUsed } from '../memory/memories.ts';
 import { pauseEnd } from '../memory/paths.ts';
 import type { Checked } from '../setup/checks.ts';
 import { EXIT, print, style, wrap } from '../terminal/output.ts';
-import { plainly, sayTokens, sayUnknown, sayUsd, sayWhen } from '../terminal/phrases.ts';
+import { plainly, sayTokens, sayUnanswered, sayUnknown, sayUsd, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { type Learned, readStatus, type Status } from '../worker/memory-status.ts';
 import type { Need } from '../worker/overview.ts';
@@ -166,16 +166,17 @@ function sayNumbers({ config }: App, status: Status, needs: Need[]): string {
 
 function sayCost({ spendToday: today, spendMonth: month }: Status): string {
   const { usedTokens: tokens, usedUsd: usd, reservedTokens, reservedUsd } = today;
-  const open = reservedUsd > 0 ? sayUsd(reservedUsd * 1e6) : reservedTokens > 0 ? sayTokens(reservedTokens) : '';
-  const underWay = open ? ` and up to ${open} for what is asked now` : '';
+  const unfinished = { tokens: month.reservedTokens, usd: month.reservedUsd };
+  const ofDay = sayUnanswered({ tokens: reservedTokens, usd: reservedUsd });
+  const before = unfinished.tokens > reservedTokens ? sayUnanswered(unfinished) : '';
   const limit = today.ceilingUsd === null ? '' : ` (limit ${sayUsd(today.ceilingUsd * 1e6)})`;
   const full = today.fullFrom ? "; today's limit is reached, the rest waits until tomorrow" : '';
   const plan = today.planRequests ? `; ${sayPlan(today)}` : '';
-  const ofMonth = { tokens: month.tokens - reservedTokens, usd: month.usd - reservedUsd };
+  const ofMonth = { tokens: month.tokens - unfinished.tokens, usd: month.usd - unfinished.usd };
   if (month.tokens === 0) return `nothing this month${plan}`;
   if (month.usd === 0)
-    return `${sayTokens(tokens)} today${underWay}, ${sayTokens(ofMonth.tokens)} this month${plan}${full}`;
-  return `${sayUsd(usd * 1e6)} today${limit}${underWay}, ${sayUsd(ofMonth.usd * 1e6)} this month${plan}${full}`;
+    return `${sayTokens(tokens)} today${ofDay}, ${sayTokens(ofMonth.tokens)} this month${before}${plan}${full}`;
+  return `${sayUsd(usd * 1e6)} today${limit}${ofDay}, ${sayUsd(ofMonth.usd * 1e6)} this month${before}${plan}${full}`;
 }
 
 function sayPlan({ planRequests, ceilingPlanRequests }: Status['spendToday']): string {

@@ -44,6 +44,11 @@ export async function readStatus(app: App) {
      where scope = '' and day >= ?`,
     `${day.slice(0, 7)}-01`,
   );
+  const open = await db.get<{ tokens: number; usd: number }>(
+    `select cast(coalesce(sum(reserved_tokens), 0) as bigint) as tokens, cast(coalesce(sum(reserved_usd), 0) as bigint) as usd
+     from call where settled_at is null and day >= ?`,
+    `${day.slice(0, 7)}-01`,
+  );
   const success = "select max(ended_at) as n from job where code is null and kind in ('extract', 'dream', 'reprocess')";
   return {
     memory: here ? placeOf(here) : (told ?? projectMemoryDir(config.claudeDir, cwd)),
@@ -73,7 +78,10 @@ export async function readStatus(app: App) {
       fullFrom: await fullFromOf(app),
     },
     /** Of the month: what ceilings count, of requests under way and unfinished ones their upper bound. */
-    spendMonth: { tokens: month?.tokens ?? 0, usd: (month?.usd ?? 0) / 1e6 },
+    spendMonth: {
+      ...{ tokens: month?.tokens ?? 0, usd: (month?.usd ?? 0) / 1e6 },
+      ...{ reservedTokens: open?.tokens ?? 0, reservedUsd: (open?.usd ?? 0) / 1e6 },
+    },
     /** When in it the database was restored: not all that was spent before is known. */
     restoredAt: await restoredIn(db, day.slice(0, 7), config.zone),
     nextDreamAt: (await nextDream(app, here)).toISOString(),
