@@ -230,8 +230,8 @@ export function stands(value: string, text: string): boolean {
   return parts.length > 0 && parts.every((part) => containsLiteral(part, lower));
 }
 
-/** Why a value is none that what the entry rests on says, or what the person typed: the first one; null for none. */
-export function unsaidValueFault(candidate: Candidate): string | null {
+/** Why values are none that what the entry rests on says, or what the person typed. */
+export function unsaidValueFaults(candidate: Candidate): string[] {
   const { entry, text, quoted, shown, options, isStrict } = candidate;
   const [{ by }] = quoted;
   const typed = shown.flatMap((each) =>
@@ -258,17 +258,25 @@ export function unsaidValueFault(candidate: Candidate): string | null {
     pool.some((each) => stands(value, each)) ||
     (!isAddress(value) && shown.some(({ text: each }) => stands(value.replace(/^#(?=\d)/, ''), each))) ||
     isDictated(value, candidate);
-  const unsaid = literals(text).find((value) => !isProved(value));
-  if (unsaid === undefined) return null;
-  const value = JSON.stringify(unsaid);
-  const agent = quoted.find(({ source, quote }) => source.speaker === 'assistant' && containsLiteral(unsaid, quote));
-  if (agent && by === 'human')
-    return `text: ${value} is only what the agent says in ${nameOf(agent.source)}, and the human's answer does not take it up. Leave the value out.`;
-  const theirs = quoted.find(({ source }) => source.speaker === 'human' && stands(unsaid, source.text));
-  if (theirs)
-    return `text: ${value} is only quoted or pasted by the human in ${nameOf(theirs.source)}. Quote it there together with their own words, or leave the value out.`;
-  return `text: ${value} stands in none of the messages it rests on. Add the one that says it to the evidence, or leave the value out.`;
+  const whyOf = (value: string) => {
+    const agent = quoted.find(({ source, quote }) => source.speaker === 'assistant' && containsLiteral(value, quote));
+    if (agent && by === 'human')
+      return `is only what the agent says in ${nameOf(agent.source)}, and the human's answer does not take it up. Leave the value out.`;
+    const theirs = quoted.find(({ source }) => source.speaker === 'human' && stands(value, source.text));
+    return theirs
+      ? `is only quoted or pasted by the human in ${nameOf(theirs.source)}. Quote it there together with their own words, or leave the value out.`
+      : 'stands in none of the messages it rests on. Add the one that says it to the evidence, or leave the value out.';
+  };
+  const unsaid = literals(text).filter((value) => !isProved(value));
+  return [...Map.groupBy(unsaid, whyOf)].map(([why, values]) => `text: ${each(values)} ${why}`);
 }
+
+/** Values as a refusal names them. */
+export function each(values: readonly string[]): string {
+  const named = values.slice(0, MOST_NAMED).map((value) => JSON.stringify(value));
+  return named.length > 1 ? `each of ${named.join(', ')}` : named.join('');
+}
+const MOST_NAMED = 8;
 
 /** What an agent called, as it is shown. */
 const callsOf = ({ speaker, text, words }: EvidenceSource) =>

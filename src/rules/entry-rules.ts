@@ -1,5 +1,5 @@
 // What code proves of a proposed entry: its quotes stand in messages that were offered, whoever it says spoke did speak,
-// the quotes carry the text, and its values stand in what it rests on. Each refusal says what would make the entry pass.
+// the quotes carry the text, and its values stand in what it rests on. A refusal says of each fault what would mend it.
 // It never knows what a sentence means: the same words in another order pass, and so does a habit that was only shown.
 
 import { asSeen } from '../base/text/wording.ts';
@@ -15,7 +15,7 @@ import {
   type ProposedEntry,
   type Quoted,
 } from './candidate.ts';
-import { uncarriedFault, unsaidValueFault, widenedFault } from './carried.ts';
+import { uncarriedFault, unsaidValueFaults, widenedFault } from './carried.ts';
 import { CLAUSE, claimsSpeaker, findRelativeDate, isQuestion, orderIn, speaksToAgent } from './languages.ts';
 import { provenLesson } from './lesson-rules.ts';
 import type { Proof } from './lessons.ts';
@@ -26,26 +26,38 @@ type Problem = { problem: string };
 
 /** The entry as it is kept, or what would make it pass. */
 export async function checkEntry(entry: ProposedEntry, options: CheckOptions): Promise<FoundEntry | Problem> {
+  const faults: string[] = [];
   const problem = textProblem(entry.text);
-  if (problem) return { problem: `text: ${problem}` };
+  if (problem) faults.push(`text: ${problem}`);
   const quoted: Quoted[] = [];
   for (const [at, { message, quote }] of entry.evidence.entries()) {
     const found = findEvidence(message, quote, options);
-    if ('problem' in found) return { problem: `evidence[${at}].${found.problem}` };
-    quoted.push(found);
+    if ('problem' in found) faults.push(`evidence[${at}].${found.problem}`);
+    const source = options.find(message);
+    // What else is wrong is told as if the words stood there.
+    if ('source' in found) quoted.push(found);
+    else if (source) quoted.push({ source, quote: foldSpace(quote), by: source.speaker });
   }
   const redacted = async (text: string) => asSeen((await options.redact(foldSpace(text))).text);
   const text = await redacted(entry.text);
+  if (quoted.length < entry.evidence.length || text === '') return told(faults);
   const [first] = quoted as Candidate['quoted'];
   const { by, source } = first;
   const isStrict = isOfPerson(entry) || claimsSpeaker(text) !== null || speaksToAgent(text);
   const shown = [...options.messages()];
   const candidate: Candidate = { entry, text, quoted: [first, ...quoted.slice(1)], shown, options, isStrict };
-  const fault =
-    speakerFault(candidate) ?? unsaidValueFault(candidate) ?? uncarriedFault(candidate) ?? widenedFault(candidate);
-  if (fault) return { problem: fault };
-  const proven = entry.found ? provenLesson(candidate, entry.found) : [];
-  if (typeof proven === 'string') return { problem: proven };
+  const speaker = speakerFault(candidate);
+  if (speaker) faults.push(speaker);
+  // Who said it decides what has to carry it.
+  if (!speaker || !isStrict)
+    faults.push(
+      ...unsaidValueFaults(candidate),
+      ...[uncarriedFault(candidate), widenedFault(candidate)].filter((fault) => fault !== null),
+    );
+  const lesson = entry.found ? provenLesson(candidate, entry.found) : [];
+  if ('faults' in lesson) faults.push(...lesson.faults);
+  if (faults.length > 0 || 'faults' in lesson) return told(faults);
+  const proven = lesson;
   const said = quoted.map((each) => ({ message: each.source.id, quote: asSeen(each.quote), by: each.by }));
   const evidence = await withProofs(said, proven, async (quote) => withoutHome(await redacted(quote)));
   const changed = await redacted(entry.changes ?? '');
@@ -59,6 +71,10 @@ export async function checkEntry(entry: ProposedEntry, options: CheckOptions): P
   const more = { ...(at && { at }), ...(changes && { changes }), ...(found && { found }) };
   return { type, strength, text: found ? withoutHome(text) : text, evidence, by, turn, ...more };
 }
+
+/** Of what is wrong with an entry so much is told at once. */
+const MOST_FAULTS = 5;
+const told = (faults: string[]): Problem => ({ problem: [...new Set(faults)].slice(0, MOST_FAULTS).join(' Also: ') });
 
 /** A text without whose home its paths lead through. */
 const withoutHome = (text: string) =>
@@ -136,8 +152,9 @@ function isTyped(quote: string, { text }: EvidenceSource): boolean {
 
 // Speakers.
 
-function speakerFault({ entry, text, quoted }: Candidate): string | null {
-  const [{ source, quote, by }] = quoted;
+function speakerFault(candidate: Candidate): string | null {
+  const { entry, text, quoted } = candidate;
+  const [{ source, by }] = quoted;
   const name = nameOf(source);
   if (!source.offered)
     return `evidence[0].message: ${name} is context, on which nothing can rest. Put a message first that is offered.`;
@@ -152,11 +169,17 @@ function speakerFault({ entry, text, quoted }: Candidate): string | null {
       ? `type: ${name} is a choice among what was offered. It says what was decided here, not who the user is: make it project or feedback.`
       : null;
   }
-  const order = orderIn(text) ?? orderIn(quote);
+  const [where, order] = inEither(orderIn, candidate);
   if (order !== null)
-    return `text: ${JSON.stringify(order)} tells an agent what to do, and no human said it (${name} is ${by}). Say what is so, or leave it out.`;
-  const claim = claimsSpeaker(text) ?? claimsSpeaker(quote);
+    return `${where}: ${JSON.stringify(order)} tells an agent what to do, and no human said it (${name} is ${by}). Say what is so, or leave it out.`;
+  const [place, claim] = inEither(claimsSpeaker, candidate);
   return claim === null
     ? null
-    : `text: ${JSON.stringify(claim)} says what a person says or wants, and no human said it (${name} is ${by}). Quote the human, or leave it out.`;
+    : `${place}: ${JSON.stringify(claim)} says what a person says or wants, and no human said it (${name} is ${by}). Quote the human, or leave it out.`;
+}
+
+/** What a text says, or else the quote that carries it, and where. */
+function inEither(find: (text: string) => string | null, { text, quoted: [{ quote }] }: Candidate) {
+  const found = find(text);
+  return found === null ? (['evidence[0].quote', find(quote)] as const) : (['text', found] as const);
 }

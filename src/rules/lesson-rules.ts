@@ -4,80 +4,68 @@
 
 import { type Candidate, nameOf, type Quoted } from './candidate.ts';
 import { answersTo, isReadIn, PASSAGE_CHARS, stands } from './carried.ts';
-import { commandsIn, HARM_SAID, harmsIn, harmsOf, programsIn, withoutRemoving } from './commands.ts';
-import { CLAUSE, claimsSpeaker, orderIn } from './languages.ts';
-import {
-  type Act,
-  AGENT_TOOL,
-  type Found,
-  isLeaving,
-  isSameTried,
-  isStarted,
-  leaves,
-  MOST_QUOTED,
-  missingFor,
-  type Proof,
-  shellOf,
-  type TriedCall,
-  verbIn,
-} from './lessons.ts';
+import { HARM_SAID, harmsIn, harmsOf } from './commands.ts';
+import { claimsSpeaker, orderIn } from './languages.ts';
+import { type Act, AGENT_TOOL, type Found, isLeaving, isSameTried, leaves, type TriedCall, verbIn } from './lessons.ts';
 import { containsLiteral, literals, missingIn, valuesIn } from './literals.ts';
 import { overtakenIn } from './overtaken.ts';
 import { findQuote } from './quotes.ts';
+import {
+  IS_HERE,
+  isCommand,
+  type Judged,
+  type Lesson,
+  nameIn,
+  no,
+  ONLY_HERE,
+  type QuotedCall,
+  WORDS_OF_SUBJECT,
+  wayProven,
+} from './way-rules.ts';
 import { carriedShare, contentWords, countSharedWords, isNegated, shareIn } from './words.ts';
 
-/** A call that a quote is of. */
-interface QuotedCall {
-  quoted: Quoted;
-  tried: TriedCall;
-  at: number;
-  isResult: boolean;
-}
-
-/** What a lesson's calls show, beside its quotes. */
-interface Proven {
-  message: string;
-  quote: string;
-  proves: Proof;
-}
-
-interface Lesson {
-  candidate: Candidate;
-  tried: readonly TriedCall[];
-  calls: QuotedCall[];
-}
-
 /** Why an entry is no lesson of its kind; else what its calls show. */
-export function provenLesson(candidate: Candidate, found: Found): string | Proven[] {
+export function provenLesson(candidate: Candidate, found: Found): Judged {
   const { entry, quoted, options } = candidate;
   if (entry.type === 'user' || entry.type === 'feedback')
-    return `found: what an agent finds out is no ${entry.type} entry. Make it project or reference, or leave it out.`;
+    return no(
+      `found: what an agent finds out is no ${entry.type} entry. Make it project or reference, or leave it out.`,
+    );
   const [first] = quoted;
   if (first.by === 'human' || first.by === 'quoted')
-    return `found: ${nameOf(first.source)} is the human's. Quote first what the agent or its tools said, or leave "found" out.`;
+    return no(
+      `found: ${nameOf(first.source)} is the human's. Quote first what the agent or its tools said, or leave "found" out.`,
+    );
+  const faults: string[] = [];
   if (/\[redacted\b/i.test([candidate.text, ...quoted.map(({ quote }) => quote)].join('\n')))
-    return 'text: needs a value that was removed. Leave it out.';
+    faults.push('text: needs a value that was removed. Leave it out.');
   for (const { quote } of quoted.filter(({ by }) => by !== 'human')) {
     const order = orderIn(quote) ?? claimsSpeaker(quote);
     if (order !== null)
-      return `evidence: ${JSON.stringify(order)} tells an agent what to do, or what a person wants, and no human said it. Quote other words, or leave it out.`;
+      faults.push(
+        `evidence: ${JSON.stringify(order)} tells an agent what to do, or what a person wants, and no human said it. Quote other words, or leave it out.`,
+      );
   }
   const harm = harmsOf(candidate.text)[0];
-  if (harm) return `text: holds a command that ${HARM_SAID[harm]}. Name another that was run, or leave it out.`;
+  if (harm) faults.push(`text: holds a command that ${HARM_SAID[harm]}. Name another that was run, or leave it out.`);
   const line = found === 'way' ? undefined : options.told?.find((each) => saysAgain(candidate.text, each));
   if (line)
-    return `found: this session was told ${JSON.stringify(line)}, and its words are no new evidence. Say what is new or different, or leave it out.`;
+    faults.push(
+      `found: this session was told ${JSON.stringify(line)}, and its words are no new evidence. Say what is new or different, or leave it out.`,
+    );
   const tried = options.tried?.() ?? [];
   const lesson: Lesson = { candidate, tried, calls: quoted.flatMap((each) => callsOf(each, tried)) };
   // What another machine's person reports of it holds there.
-  if (found === 'place' && reportIn(lesson)) return [];
+  if (found === 'place' && reportIn(lesson)) return faults.length > 0 ? no(...faults) : [];
   // Nor is a path on this machine that a page names.
   const reported = lesson.calls.flatMap((call) => (isOutside(call) ? call.quoted.quote : []));
   const elsewhere = literals(candidate.text).filter((value) => reported.some((quote) => stands(value, quote)));
   const trees = (options.names ?? []).filter((name) => /^(?:\/|[A-Z]:)/.test(name));
   const without = (text: string) => [...elsewhere, ...trees].reduce((left, value) => left.replaceAll(value, '.'), text);
-  if (OWN_PATH.test(without(candidate.text)) && !IS_HERE.test(candidate.text)) return ONLY_HERE;
-  return PROOFS[found](lesson);
+  if (OWN_PATH.test(without(candidate.text)) && !IS_HERE.test(candidate.text)) faults.push(ONLY_HERE);
+  const judged = PROOFS[found](lesson);
+  if ('faults' in judged) faults.push(...judged.faults);
+  return faults.length > 0 ? no(...faults) : judged;
 }
 
 /** Whether a text says what a line said: much of its words, no other value, and nothing that the line denies. */
@@ -88,8 +76,6 @@ const saysAgain = (text: string, line: string) =>
 
 const TOLD_SHARE = 0.6;
 
-const IS_HERE = /^On this machine\b/i;
-const ONLY_HERE = 'text: holds on this machine alone. Begin it with "On this machine:", or leave it out.';
 /** What programs keep in a home, `~/.config`, is there in everybody's. */
 const OWN_PATH =
   /(?<![\w./:~-])(?:\/(?:usr|opt|home|Users|Applications|var|etc|Library|mnt|srv)\/|~\/(?!\.\w)|[A-Z]:\\)/;
@@ -106,95 +92,13 @@ function callsOf(quoted: Quoted, tried: readonly TriedCall[]): QuotedCall[] {
 
 const PROOFS = { way: wayProven, place: placeProven, reason: reasonProven, outcome: outcomeProven };
 
-const shown = (tried: TriedCall, proves: Proof): Proven => ({
-  message: tried.call.message.id,
-  quote: tried.act.does.slice(0, MOST_QUOTED).toWellFormed(),
-  proves,
-});
-
-/** What passes by itself. */
-const OF_THE_MOMENT =
-  /\b(?:ECONNRESET|ECONNREFUSED|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENETUNREACH|could not resolve host|temporary failure|connection (?:timed out|reset|refused)|network is unreachable|rate limit|too many requests|service unavailable|timed? ?out|TLS handshake|no space left|index\.lock|deadlock)\b|\b(?:429|502|503|504)\b/i;
-
-function wayProven({ candidate, calls, tried }: Lesson): string | Proven[] {
-  const { entry, text } = candidate;
-  // Of a way that memory knows a new run of the call that works is enough.
-  const again = calls.find(
-    ({ tried: { act } }) => act.ended === 'worked' && act.programs.some((program) => text.includes(program)),
-  );
-  if (entry.again !== undefined && again) return [shown(again.tried, 'worked')];
-  const errors = calls.filter(({ tried, isResult }) => isResult && tried.act.ended === 'failed');
-  if (errors.length === 0)
-    return 'evidence: a way needs the words of the error, from the result of a call that its tool marks as failed (it begins "error:"). Quote them; where no call failed, it may be a reason.';
-  const worked = calls.flatMap((call): QuotedCall[] => {
-    const { act } = call.tried;
-    const does = withoutRemoving(act.does);
-    return act.ended === 'worked' || isStarted(call.tried, tried.slice(call.at + 1))
-      ? [{ ...call, tried: { ...call.tried, act: { ...act, does } } }]
-      : [];
-  });
-  const pairs = errors.flatMap((error) =>
-    worked.filter(({ at, tried }) => at > error.at && isWayFrom(error, tried, at)).map((good) => ({ error, good })),
-  );
-  if (pairs.length === 0)
-    return `evidence: a way needs a later call of the same program or file that its tool marks as good; of another program only soon after, where the error says that the first is missing and the text names it. ${worked.length === 0 ? 'No quoted call is marked as good (where a later command hides its end, it may be a reason)' : `${JSON.stringify(worked[0]?.tried.act.does.slice(0, 80))} is none of these`}. Quote one that is, or leave it out.`;
-  const pair = pairs.find(({ error, good }) => error.tried.act.does !== good.tried.act.does);
-  if (!pair)
-    return 'found: the same call worked later, so that it is no other way. What was changed between may be a reason.';
-  const { error, good } = pair;
-  const missing = missingFor(error.tried, good.tried, { error: error.quoted.quote, apart: good.at - error.at });
-  const isProgram = missing !== undefined && commandsIn(error.tried.act.does).some(({ words }) => words[0] === missing);
-  if (isProgram && !IS_HERE.test(text)) return ONLY_HERE;
-  if (!/\p{L}{3}/u.test(error.quoted.quote.replace(/^(?:error: )?Exit code \d+/i, '')))
-    return "evidence: quote the error's own words, not its number.";
-  const moment = OF_THE_MOMENT.exec(error.quoted.quote)?.[0];
-  if (moment && !(/^tim/i.test(moment) && hasCause(error.quoted.quote, text)))
-    return `evidence: ${JSON.stringify(moment)} was a failure of the moment. Quote and say what it came from, or leave it out.`;
-  const harm = harmsIn(good.tried.act.does).find((kind) => kind in HARM_SAID);
-  if (harm)
-    return `evidence: the call that worked ${HARM_SAID[harm]}. Quote a later one that does not, or leave it out.`;
-  const { source, quote } = error.quoted;
-  // What else a tool printed may look like a call that nobody made.
-  const own = candidate.quoted.filter(({ by }) => by === 'assistant').map((each) => each.quote);
-  const ran = [error.tried.act.does, good.tried.act.does];
-  const said = [...ran, quote, ...own, ...(candidate.options.names ?? [])];
-  const isRun = (value: string) => good.tried.act.isCommand && isCommand(value);
-  const unmade = literals(candidate.text).find(
-    (value) => !(isRun(value) ? ran : said).some((each) => stands(value, each)),
-  );
-  if (unmade !== undefined)
-    return `text: ${JSON.stringify(unmade)} stands in neither of the two calls, nor in the error that is quoted. Leave the value out.`;
-  return [shown(error.tried, 'failed'), { message: source.id, quote, proves: 'error' }, shown(good.tried, 'worked')];
-
-  function isWayFrom(error: QuotedCall, other: TriedCall, at: number): boolean {
-    if (isSameTried(error.tried.act, other.act)) return true;
-    const missing = missingFor(error.tried, other, { error: error.quoted.quote, apart: at - error.at });
-    return missing !== undefined && text.includes(missing) && nameIn(text, other.act);
-  }
-}
-
-/** Whether what failed says, beside that it took too long, what a text says. */
-function hasCause(error: string, text: string): boolean {
-  const others = error.split(CLAUSE).filter((clause) => !OF_THE_MOMENT.test(clause));
-  return countSharedWords(contentWords(others.join('\n')), contentWords(text)) >= WORDS_OF_SUBJECT;
-}
-
-const isCommand = (value: string) => /\s/.test(value) && programsIn(value).length > 0;
-
-/** Whether a text names a file or a program of a call. */
-function nameIn(text: string, act: Act, contains = (name: string) => text.includes(name)): boolean {
-  const programs = [...act.programs.map((each) => each.split(' ')[0]), shellOf(act)];
-  const names = [...act.files.map((file) => file.split(/[/\\]/).at(-1)), ...programs];
-  return names.some((name = '') => name.length > 1 && contains(name));
-}
-
 /** So many calls looked for it, the last of which found it; so far back they are looked for. */
 const SEARCHES = 3;
 const SEARCHED_BACK = 25;
 const LOOKS_FOR =
   /^(?:ls|glob|grep|list|find|search|read|view|fetch|web|open|query|browse|mcp)|\b(?:ls|find|rg|grep|which|where|locate|fd|tree|cat|head|sed|curl|git (?:log|grep|show|ls-files|branch|remote)|gh|kubectl get|docker ps|env)\b/i;
 
-function placeProven({ candidate, tried, calls }: Lesson): string | Proven[] {
+function placeProven({ candidate, tried, calls }: Lesson): Judged {
   // A home is written `~`, whatever a result calls it.
   const values = literals(candidate.text).map((value) => value.replace(/^~(?=\/)/, ''));
   const places = candidate.quoted.flatMap((quoted) =>
@@ -205,7 +109,9 @@ function placeProven({ candidate, tried, calls }: Lesson): string | Proven[] {
   );
   const [first] = places;
   if (!first)
-    return 'evidence: a place needs a result, of a call that did not fail, in which a path, name or other value of its text stands. Quote the value there, and write it in the text as it stands there.';
+    return no(
+      'evidence: a place needs a result, of a call that did not fail, in which a path, name or other value of its text stands. Quote the value there, and write it in the text as it stands there.',
+    );
   const before = (at: number) => tried.slice(Math.max(0, at - SEARCHED_BACK), at);
   // Of what stands in several places the last that was found tells how long it took.
   const isSearched = places.some(({ call: { at, tried: place }, value }) => {
@@ -230,7 +136,9 @@ function placeProven({ candidate, tried, calls }: Lesson): string | Proven[] {
   );
   return isSearched || isTogether || isReported
     ? []
-    : `evidence: a place is what took a search: ${SEARCHES} different calls or more, of which the quoted one is the first that names ${JSON.stringify(first.value)}; or ${SEARCHES} places or more that belong together, each worked on before and named in the quoted result; or what an issue, a pull request or a page reports, with its number or address in the text. One look tells this; leave it out.`;
+    : no(
+        `evidence: a place is what took a search: ${SEARCHES} different calls or more, of which the quoted one is the first that names ${JSON.stringify(first.value)}; or ${SEARCHES} places or more that belong together, each worked on before and named in the quoted result; or what an issue, a pull request or a page reports, with its number or address in the text. One look tells this; leave it out.`,
+      );
 
   /** The call whose result tells a value: the quoted one; of what the agent says the first that does, as most results are not shown. */
   function foundBy(value: string, said: Quoted): Pick<QuotedCall, 'at' | 'tried'> | undefined {
@@ -268,12 +176,14 @@ function reportIn({ candidate: { text }, calls, tried }: Lesson): boolean {
   });
 }
 
-function reasonProven({ candidate, tried, calls }: Lesson): string | Proven[] {
+function reasonProven({ candidate, tried, calls }: Lesson): Judged {
   const { quoted, text, shown: messages } = candidate;
   const report = calls.find(({ isResult, tried: each }) => isResult && isAgents(each));
   const own = quoted.find(({ by }) => by === 'assistant') ?? report?.quoted;
   if (!own)
-    return "evidence: a reason needs the agent's own sentence that says it, from a message, a commit or a pull request. Quote it; where only a result says it, it may be a place.";
+    return no(
+      "evidence: a reason needs the agent's own sentence that says it, from a message, a commit or a pull request. Quote it; where only a result says it, it may be a place.",
+    );
   const order = own.source.position ?? Number.POSITIVE_INFINITY;
   const isReadThere = ({ act, call, result }: TriedCall) => {
     // What a test or a build prints, and what the agent itself wrote into the call, is no text that somebody finds where it stands.
@@ -282,7 +192,9 @@ function reasonProven({ candidate, tried, calls }: Lesson): string | Proven[] {
   };
   const read = tried.find((each) => !isAgents(each) && isReadThere(each));
   if (read)
-    return `text: what ${JSON.stringify(read.act.does.slice(0, 80).toWellFormed())} printed says this; whoever looks there finds it. Say what it led to here, or leave it out.`;
+    return no(
+      `text: what ${JSON.stringify(read.act.does.slice(0, 80).toWellFormed())} printed says this; whoever looks there finds it. Say what it led to here, or leave it out.`,
+    );
   if (answersTo(own.source, candidate).length > 0) return [];
   // Said to others it is the agent's sentence, too.
   const isNoted = calls.some(
@@ -316,14 +228,13 @@ function reasonProven({ candidate, tried, calls }: Lesson): string | Proven[] {
   };
   return isNoted || tried.some(isShown)
     ? []
-    : "evidence: a reason needs, beside that sentence, a call since the human's last message that worked, on the file, program or value that it names (where a pipe or a later command hides its end, quote its result); or the words by which the human accepts it. There is none. Quote one, or leave it out.";
+    : no(
+        "evidence: a reason needs, beside that sentence, a call since the human's last message that worked, on the file, program or value that it names (where a pipe or a later command hides its end, quote its result); or the words by which the human accepts it. There is none. Quote one, or leave it out.",
+      );
 }
 
 /** A name in code stands nowhere by chance: what printed it is about it. */
 const IDENTIFIER = /^(?=\S*(?:_|\p{Ll}\.?\p{Lu}))[\w.]{6,}$/u;
-/** So many words of a text make a result that is quoted one of its subject; a call's own words stand in many. */
-const WORDS_OF_SUBJECT = 2;
-
 const CLAIMS = /\b(?:pass(?:es|ed|ing)?|verified|tested|all done|fixed|deployed|released|merged)\b/i;
 /** What only hands over shows nothing of what it says. */
 const HANDS_OVER = /^(?:git|(?:gh|glab) \w+ (?:create|comment|edit))\b/;
@@ -335,7 +246,8 @@ const LISTS_THERE = /^(?:git ls-remote|(?:gh|glab) \w+ (?:list|view))$/;
 const makesThere = ({ does, programs }: Act) =>
   harmsIn(does).includes('sends') || programs.some((program) => ASKS_OUTSIDE.test(program));
 
-function outcomeProven({ candidate, calls, tried }: Lesson): string | Proven[] {
+function outcomeProven({ candidate, calls, tried }: Lesson): Judged {
+  const faults: string[] = [];
   const worked = calls.filter(({ tried }) => tried.act.ended === 'worked');
   // What a person saw of it is as good as a call that tells how it ended.
   const isSeen = candidate.quoted.some(({ by }) => by === 'human');
@@ -365,7 +277,9 @@ function outcomeProven({ candidate, calls, tried }: Lesson): string | Proven[] {
     return act.ended === 'ran' && tried.slice(at + 1).some(isListed);
   };
   if (!isMade && !hasOvertaken && !tried.some(isNamed))
-    return 'evidence: an outcome needs the call that made the branch, commit, pull request, comment, release, deployment or installation and that its tool marks as good; or any call that tried it, with the words by which the human says what they saw. Quote it, or leave it out.';
+    faults.push(
+      'evidence: an outcome needs the call that made the branch, commit, pull request, comment, release, deployment or installation and that its tool marks as good; or any call that tried it, with the words by which the human says what they saw. Quote it, or leave it out.',
+    );
   // What a call was to do that sends something out, and that nothing shows it did.
   const isUndone = (each: TriedCall, at: number) =>
     each.act.ended !== 'worked' &&
@@ -375,11 +289,15 @@ function outcomeProven({ candidate, calls, tried }: Lesson): string | Proven[] {
     !tried.slice(at + 1).some(({ act }) => act.ended === 'worked' && isSameTried(act, each.act));
   const undone = isSeen || isNegated(candidate.text) ? undefined : tried.find(isUndone);
   if (undone)
-    return `text: says "${verbIn(candidate.text, undone.act)}", and nothing shows that ${JSON.stringify(undone.act.does.slice(0, 80).toWellFormed())} did. Leave it out, or say what is open.`;
+    faults.push(
+      `text: says "${verbIn(candidate.text, undone.act)}", and nothing shows that ${JSON.stringify(undone.act.does.slice(0, 80).toWellFormed())} did. Leave it out, or say what is open.`,
+    );
   const claim = CLAIMS.exec(candidate.text)?.[0];
   const isShown = ({ tried: { act } }: QuotedCall) =>
     act.programs.some((program) => !(act.isCommand ? HANDS_OVER.test(program) : isLeaving(program)));
   if (claim && !isSeen && !worked.some(isShown))
-    return `text: "${claim}" claims what no quoted call shows. Quote the call that shows it, or leave the claim out.`;
-  return [];
+    faults.push(
+      `text: "${claim}" claims what no quoted call shows. Quote the call that shows it, or leave the claim out.`,
+    );
+  return faults.length > 0 ? no(...faults) : [];
 }

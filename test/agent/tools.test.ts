@@ -236,7 +236,7 @@ describe('the text of an entry', () => {
   it('is refused for a relative date', async () => {
     const { reply } = await recordOne({ text: 'The release is tomorrow.' });
     expect(reply.text).toContain(
-      '0: not recorded. text: "tomorrow" means nothing on another day. Write the date as YYYY-MM-DD.\n',
+      '0: not recorded. text: "tomorrow" means nothing on another day. Write the date as YYYY-MM-DD.',
     );
   });
 });

@@ -64,6 +64,47 @@ describe('a way', () => {
   });
 });
 
+test('of several calls that are quoted the one counts that a way tells of, and of its error all that is quoted', async () => {
+  const steps: Step[] = [
+    ASKED,
+    { run: 'cd src && go mod tidy && gofmt -l ./color', prints: 'Exit code 1\ncd: src: No such file', failed: true },
+    { run: 'pwd && go mod tidy && gofmt -l ./color', prints: '/d/posh/src' },
+    { run: 'cd /d/posh/src && gofmt -l ./color && go vet ./color', prints: 'ok' },
+  ];
+  const way: Proposed = {
+    found: 'way',
+    text: "Below `src`: `cd src && go mod tidy` fails with 'cd: src: No such file' (exit code 1); `cd /d/posh/src && gofmt -l ./color` works.",
+    evidence: [
+      ['r1', 'cd: src: No such file'],
+      ['m2', 'pwd && go mod tidy && gofmt -l ./color'],
+      ['m3', 'cd /d/posh/src && gofmt -l ./color && go vet ./color'],
+      ['r1', 'Exit code 1'],
+    ],
+  };
+  const found = await proposed(steps, way);
+  expect(found).toMatchObject({ found: 'way' });
+  expect(await proposed(steps, { ...way, evidence: way.evidence.slice(0, 2) })).toContain(
+    '"cd /d/posh/src && gofmt -l ./color", "1" stands in neither of the two calls',
+  );
+});
+
+test('all that is wrong with one is told at once, each value and each quote of it by itself', async () => {
+  const text =
+    "From `/opt/api/x`: `rm -rf /srv/data`, then `pnpm test --all`; 'No projects matched the filters', see #77.";
+  const problem = await proposed([ASKED, FAILS, WORKS], {
+    ...WAY,
+    text,
+    evidence: [...WAY.evidence, ['m2', 'cd api']],
+  });
+  for (const fault of [
+    'evidence[2].quote: these words do not stand in m2',
+    'text: each of "/opt/api/x", "rm -rf /srv/data", "pnpm test --all", "#77" stands in none of the messages',
+    'text: holds a command that deletes something',
+    'text: holds on this machine alone',
+  ])
+    expect(problem).toContain(fault);
+});
+
 describe('a way to another program', () => {
   const sure = (run: string, text: string): Proposed => ({
     ...{ found: 'way', text },
