@@ -154,7 +154,9 @@ async function reserveDay(db: Db, asked: Asked, now: Date, ceilings: Ceilings): 
   } catch (error) {
     if (!over) throw error;
     const refusal = await refusalOf(db, { day, asked, scope: over, now, zone: ceilings.zone });
-    if (refusal.retryAfterMs !== undefined && over.whose === undefined) await noteFull(db, day, now);
+    // Where a day is too small for this one, it may have room for others.
+    const isFull = refusal.retryAfterMs !== undefined && !isTooSmall(refusal.message);
+    if (isFull && over.whose === undefined) await noteFull(db, day, now);
     throw refusal;
   }
 }
@@ -202,6 +204,13 @@ function beyondJob({ jobTokens }: Ceilings, is: { used: number; reserved: number
   });
 }
 
+const TOO_SMALL = 'is too small for a single request';
+
+/** Whether what a job failed with is that no day has room for its request, so that only another limit helps. */
+export function isTooSmall(error: string | null): boolean {
+  return error?.includes(TOO_SMALL) ?? false;
+}
+
 /** Why a request does not fit; with `retryAfterMs` where only another day helps, without it where requests under way may. */
 async function refusalOf(
   sql: Sql,
@@ -222,9 +231,18 @@ async function refusalOf(
   const used = all - open;
   const found = `${is(used)} used, ${is(open)} set aside, ${is(more)} more needed`;
   const isForToday = used + more > most;
+  const retryAfterMs = isForToday ? nextDayAt(now, zone).getTime() - now.getTime() : undefined;
+  if (more > most) {
+    const least = setting === 'dayMoneyUsd' ? (Math.ceil(more / 1e4) / 100).toFixed(2) : more;
+    const where = scope.whose ? `Raising ${scope.whose} to ${least}` : `nocturne config ${setting} ${least}`;
+    return new AppError('ceiling', `The daily limit of ${is(most)} ${TOO_SMALL}, which may take up to ${is(more)}.`, {
+      remedy: `${where} is enough for that one; another day does not help.`,
+      retryAfterMs,
+    });
+  }
   return new AppError('ceiling', `The daily limit of ${is(most)} would be exceeded: ${found}.`, {
     remedy: `Raise ${scope.whose ?? `${setting} in config.json`}, or wait for tomorrow.`,
-    retryAfterMs: isForToday ? nextDayAt(now, zone).getTime() - now.getTime() : undefined,
+    retryAfterMs,
   });
 }
 

@@ -25,6 +25,7 @@ import { readMemorySnapshot, sayOffer } from '../memory/snapshot-files.ts';
 import { logDay, logPath } from '../memory/text/daily-log.ts';
 import { GROUPS, INDEX_CAPS } from '../memory/text/index-file.ts';
 import { type BreakerState, breakerOf, gateOf } from '../queue/breaker.ts';
+import { isTooSmall } from '../queue/spend.ts';
 import { blockedOf } from '../queue/swept.ts';
 import { listWork, type WorkRow } from '../queue/waiting-work.ts';
 import type { App } from './compose.ts';
@@ -123,13 +124,14 @@ function needsOfWork({
     const command = ruleOf(broken).class === 'rate-limit' ? 'nocturne retry --failed' : 'nocturne doctor';
     needs.push({ text, command, cause: reason ?? undefined });
   }
-  const stuck = waiting.filter(({ code }) => code !== null && ruleOf(code).needsPerson);
+  const stuck = waiting.filter(({ code, error }) => code !== null && (ruleOf(code).needsPerson || isTooSmall(error)));
   for (const [code, of] of Map.groupBy(stuck, (item) => item.code)) {
     // Else it is said of the model.
     if (state !== 'closed' && code === broken) continue;
     const message = of[0]?.error ?? '';
     const text = `${sayCount(of.length, 'job')} ${of.length === 1 ? 'waits' : 'wait'}: ${message}`;
-    needs.push({ text, command: 'nocturne doctor', cause: message, code: code ?? undefined });
+    const command = isTooSmall(message) ? /nocturne config \w+ [\d.]+/.exec(message)?.[0] : undefined;
+    needs.push({ text, command: command ?? 'nocturne doctor', cause: message, code: code ?? undefined });
   }
   for (const [first, ...others] of Map.groupBy(failed, ({ code, kind }) => `${code} ${kind}`).values()) {
     if (!first) continue;

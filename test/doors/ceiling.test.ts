@@ -131,7 +131,7 @@ test('after five jobs in a row without progress no model is asked; then one trie
   });
 });
 
-/** Two sessions that wait until tomorrow, the second because the first filled the day; each costs 10,000 tokens, and a cent. */
+/** Two sessions that wait, since no day has room for either; each costs 10,000 tokens, and a cent. */
 async function heldByCeiling(settings: object) {
   const usage = { input_tokens: 9_000, output_tokens: 1_000 };
   const model = await testModel(() => ({ text: 'Nothing.', usage }));
@@ -157,11 +157,16 @@ test.for([
   const [, low, high] = of;
   const { testing, set } = await heldByCeiling(low);
   const status = async () => JSON.parse((await testing.nocturne('--json')).stdout).spendToday;
-  expect(await status()).toMatchObject({ fullFrom: '2026-11-21T02:00:00.000Z' });
+  const said = (await testing.nocturne()).stdout.replace(/\n +/g, ' ');
+  expect(said).toMatch(
+    /2 jobs wait: The daily limit of \S+( tokens)? is too small for a single request, which may take up to /,
+  );
+  const setting = Object.keys(low)[0];
+  expect(said).toMatch(new RegExp(`another day does not help\\. nocturne config ${setting} [\\d.]+\\n`));
+  expect(said).not.toContain('tomorrow');
   await testing.nocturne('worker', '--once');
   expect(await testing.rows('waiting')).toHaveLength(2);
   set(high);
-  expect(await status()).toMatchObject({ fullFrom: null });
   await testing.nocturne('worker', '--once');
   expect(await testing.rows('waiting')).toEqual([]);
   expect(await status()).toMatchObject({ fullFrom: null });
