@@ -35,6 +35,26 @@ function statusOf(pid: number): string[] {
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
 }
 
+/** What decides for the session alone in whose environment it stands: where its memory is, whether, and by which model. */
+const OF_SESSION =
+  /^(?:NOCTURNE_(?:MEMORY_DIR|MODEL)|CLAUDE_COWORK_MEMORY_PATH_OVERRIDE|CLAUDE_CODE_(?:DISABLE_AUTO_MEMORY|SIMPLE))$/;
+/** The same of where agents keep their files, by which a worker finds other sessions, too. */
+const OF_AGENTS = /^(?:CLAUDE_CODE_REMOTE(?:_MEMORY_DIR)?|CLAUDE_CONFIG_DIR|(?:CODEX|GEMINI_CLI|COPILOT)_HOME)$/;
+
+type Variables = Record<string, string | undefined>;
+
+/** Of the environment of a hook what is kept with its session. */
+export function environmentOfSession(all: Variables): Variables {
+  const decides = ([name, value]: [string, unknown]) => value && (OF_SESSION.test(name) || OF_AGENTS.test(name));
+  return Object.fromEntries(Object.entries(all).filter(decides));
+}
+
+/** What of it the worker is given that the hook starts: it works the sessions of others, too. */
+export function environmentOfWorker(all: Variables): Variables {
+  const own = Object.entries(all).filter(([name]) => !OF_SESSION.test(name));
+  return { ...Object.fromEntries(own), NOCTURNE_WORKER: '1', NOCTURNE_FALLBACK_MODEL: all.NOCTURNE_MODEL };
+}
+
 /** What each agent sets, as its own program does. `AI_AGENT` is what any other may set. */
 const VARIABLES = new Map([
   ['CLAUDECODE', 'Claude Code'],

@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { jsonProblem } from '../base/errors.ts';
 import { homeDir } from '../base/files/directories.ts';
 import { addLogLine, openLog, readEndNow, statNow } from '../base/files/files.ts';
+import { environmentOfSession, environmentOfWorker } from '../base/process.ts';
 import { isObject, parseJson } from '../base/text/json.ts';
 import { systemClock } from '../base/time.ts';
 import { isAgentName, isAnyAwake, LATE, writeSpoolItem } from '../queue/spool.ts';
@@ -124,7 +125,8 @@ function spool(text: string): string | undefined {
   const transcript = item.transcript && resolve(item.cwd ?? home, item.transcript);
   const look = transcript ? statNow(transcript) : null;
   const mtime = look && new Date(look.modifiedMs).toISOString();
-  writeSpoolItem(home, { ...item, transcript, size: look?.bytes ?? null, mtime });
+  const environment = environmentOfSession(process.env);
+  writeSpoolItem(home, { ...item, transcript, size: look?.bytes ?? null, mtime, environment });
   // In this order: a worker leaves first and then looks into the spool.
   return isAnyAwake(home, systemClock) ? undefined : startWorker();
 }
@@ -141,7 +143,7 @@ function startWorker(): string | undefined {
       cwd: home,
       detached: true,
       // Made absolute: the worker stands elsewhere. A fifth of its start, and of its agent's, goes into compiling.
-      env: { NODE_COMPILE_CACHE: compiled, ...process.env, NOCTURNE_HOME: home, NOCTURNE_WORKER: '1' },
+      env: { NODE_COMPILE_CACHE: compiled, ...environmentOfWorker(process.env), NOCTURNE_HOME: home },
       stdio: ['ignore', log, log],
       windowsHide: true,
     },

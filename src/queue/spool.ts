@@ -36,6 +36,8 @@ export interface SpoolItem {
   size: number | null;
   mtime: string | null;
   at: string;
+  /** Of the hook, what decides for this session (`environmentOfSession`). */
+  environment?: Record<string, string | undefined>;
 }
 
 /** What an event means here: a session began, went on, or ended. */

@@ -15,6 +15,8 @@ export interface Look {
   /** Of what is blocked: why, and since when. */
   reason?: string;
   since?: string;
+  /** What its hook said that decides for it. */
+  environment?: Record<string, string | undefined>;
 }
 
 const keyOf = (machine: string) => `swept ${machine}`;
@@ -22,6 +24,12 @@ const keyOf = (machine: string) => `swept ${machine}`;
 export async function looksOf(sql: Sql, machine: string): Promise<Map<string, Look>> {
   const looks: Look[] = JSON.parse((await settingOf(sql, keyOf(machine))) ?? '[]');
   return new Map(looks.map((look) => [look.path, look]));
+}
+
+/** What is kept of a session for the next sweep: what its hook's environment decides, where it decides anything. */
+export function unseen(path: string | null, environment: Look['environment'] = {}): Look[] {
+  if (path === null || Object.keys(environment).length === 0) return [];
+  return [{ path, size: -1, modifiedAt: '', verdict: 'unseen', cwd: null, dir: null, environment }];
 }
 
 /** Keeps these looks in place of those of the same paths, and forgets `gone`. */

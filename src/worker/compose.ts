@@ -61,6 +61,8 @@ export interface JobOptions {
   onUsage?(usage: Usage): void | Promise<void>;
   /** The memory to work in, where it is known already. */
   memory?: MemoryRow;
+  /** The settings for its session; default: the app's. */
+  config?: Config;
   /** What is learned of the user stays in that memory, whatever the settings. */
   keepsUserMemory?: boolean;
   /** A ceiling of who asked for it. */
@@ -71,8 +73,8 @@ export interface JobOptions {
   onReport?(report: ExtractReport): void;
 }
 
-/** Where a session ran; default: here. */
-export type At = { cwd?: string };
+/** Where a session ran; default: here. `config`: the settings for it; default: the app's. */
+export type At = { cwd?: string; config?: Config };
 
 export interface App {
   config: Config;
@@ -138,7 +140,8 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
   const db = await openDatabase({ home, url: given.databaseUrl });
   // The clocks of machines that share it may be apart.
   const clock = db.engine === 'sqlite' ? given.clock : await clockOf(db, given);
-  const userDir = canonicalPath(scopeDir(given, { memory: 'user', cwd: '/' }));
+  const userDirOf = (of: Config) => canonicalPath(scopeDir(of, { memory: 'user', cwd: '/' }));
+  const userDir = userDirOf(given);
   const describe: Describe = (dir) =>
     dir === userDir ? { scope: 'user', name: 'user' } : { scope: 'project', name: basename(dirname(dir)) };
   const log = openLog({ home, maxBytes: given.logBytes, clock });
@@ -157,14 +160,14 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
   const runAgent = boundRun(config, spans.run(parts.runAgent ?? forked), parts.onRequest, log);
   const startedBy = parts.startedBy ?? 'program';
 
-  const memoryDirOf = (at: At = {}) => memoryDirFor(config, at);
+  const memoryDirOf = (at: At = {}) => memoryDirFor(at.config ?? config, at);
   const findAt = (place: string) => {
     if (isStoreId(place, config)) return memories.of(place);
     return db.engine === 'sqlite' ? memories.findDirectory(place) : memories.findPlace(place);
   };
   const memoryAt = async (
     place: string,
-    { scope, cwd, isLook }: At & { scope: 'project' | 'user'; isLook?: boolean },
+    { scope, cwd, isLook, config: of = config }: At & { scope: 'project' | 'user'; isLook?: boolean },
   ) => {
     if (isStoreId(place, config)) return memories.of(place);
     const root = cwd === undefined ? null : gitRoot(cwd);
@@ -174,32 +177,41 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
       : memories.ofPlace(place, { scope, name }));
     // What leads to a memory from elsewhere says nothing of it.
     const isOwn = row.dir === null || row.dir === canonicalPath(place);
-    if (root !== null && isOwn && scope === 'project' && isByProject(config))
-      await noteOrigin(db, row, { root, config });
+    if (root !== null && isOwn && scope === 'project' && isByProject(of))
+      await noteOrigin(db, row, { root, config: of });
     return row;
   };
-  const memoryFor = async ({ cwd, isLook }: At & { isLook?: boolean } = {}) => {
-    const place = memoryDirOf({ cwd });
-    return memoryAt(place, { scope: place === userDir ? 'user' : 'project', cwd: cwd ?? process.cwd(), isLook });
+  const memoryFor = async ({ cwd, isLook, config: of = config }: At & { isLook?: boolean } = {}) => {
+    const place = memoryDirOf({ cwd, config: of });
+    const scope = place === userDirOf(of) ? 'user' : 'project';
+    return memoryAt(place, { scope, cwd: cwd ?? process.cwd(), isLook, config: of });
   };
-  const userMemory = async () => (config.userScope ? memoryAt(userDir, { scope: 'user' }) : null);
+  const userMemory = async (of = config) => (of.userScope ? memoryAt(userDirOf(of), { scope: 'user' }) : null);
   /** Without a key no memory is made for a job that cannot be done. */
   const memoryForWork = async (at: At) => {
     if (keySource(config) === 'none' && (await findAt(memoryDirOf(at))) === null) requireAccess(config);
     return memoryFor(at);
   };
-  const writableFor = async ({ cwd }: At, memory: MemoryRow) => {
-    const dirs = memory.dir === null ? [] : memoriesOf(config, { cwd, memory: memory.dir }).map(canonicalPath);
+  const writableFor = async ({ cwd, config: of = config }: At, memory: MemoryRow) => {
+    const dirs = memory.dir === null ? [] : memoriesOf(of, { cwd, memory: memory.dir }).map(canonicalPath);
     return [...new Set([memory.id, ...(await memoriesAt(db, memories.machine, dirs))])];
   };
-  const standing = async ({ cwd }: At = {}) => enablementFor(config, { pauses: await pausesOf(db, clock.now()), cwd });
+  const standing = async ({ cwd, config: of = config }: At = {}) =>
+    enablementFor(of, { pauses: await pausesOf(db, clock.now()), cwd });
   const standingOf = async ({ id }: MemoryRow) => {
     const overall = await standing();
     if (!overall.enabled) return overall;
     const each = await Promise.all((await sessionDirs(db, id)).map((cwd) => standing({ cwd })));
     return (each.every(({ enabled }) => !enabled) && each[0]) || overall;
   };
-  const common = ({ model = config.model, signal, onUsage, startedBy: by = startedBy, ceiling }: JobOptions) => ({
+  const common = ({
+    config: of = config,
+    model = of.model,
+    signal,
+    onUsage,
+    startedBy: by = startedBy,
+    ceiling,
+  }: JobOptions) => ({
     memories,
     zone: config.zone,
     agent: {
@@ -232,9 +244,9 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
       fork: config.fork,
       userName: config.userName,
       declinedBefore: await declinedBefore(db),
-      writableFor,
+      writableFor: ({ cwd }: At, memory: MemoryRow) => writableFor({ cwd, config: options.config }, memory),
       ...(!options.keepsUserMemory && {
-        userMemoryFor: async (memory: MemoryRow) => (memory.scope === 'project' ? userMemory() : null),
+        userMemoryFor: async (memory: MemoryRow) => (memory.scope === 'project' ? userMemory(options.config) : null),
       }),
     };
   };
@@ -311,7 +323,7 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
   const self = { db, clock, config };
   return {
     ...{ config, clock, log, db, memories, machine: memories.machine, startedBy },
-    ...{ memoryDirOf, memoryFor, userMemory, standing, standingOf, writableFor },
+    ...{ memoryDirOf, memoryFor, userMemory: () => userMemory(), standing, standingOf, writableFor },
     findMemory: async (at) => findAt(memoryDirOf(at)),
     files: (memory) => new MemoryFiles(memories, memory),
     extract: (request, options = {}) => extractBy('extract', request, options),

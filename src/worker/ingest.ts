@@ -6,6 +6,7 @@
 
 import { dirname, sep } from 'node:path';
 import type { TakenUp } from '../../jobs/extract/pending-turns.ts';
+import { type Config, configOfSession, type Environment } from '../base/config/config.ts';
 import { describeError, ERRORS, isAppError, onAppError } from '../base/errors.ts';
 import { canonicalPath, isDirectory } from '../base/files/directories.ts';
 import { removeFile, statNow } from '../base/files/files.ts';
@@ -16,12 +17,12 @@ import { isByProject, whyTurnedOff } from '../memory/places.ts';
 import { enterSession, keepPieces, readPointOf, sessionNamed } from '../memory/session-rows.ts';
 import { announce, inboxRow, type Put } from '../queue/inbox.ts';
 import { kindOfEvent, readSpool, removeAbandoned, type Spooled, type SpoolItem, sessionName } from '../queue/spool.ts';
-import { keepLooks } from '../queue/swept.ts';
+import { keepLooks, unseen } from '../queue/swept.ts';
 import { FOUND_AGENTS, findSessions } from '../transcript/find-sessions.ts';
 import type { Message } from '../transcript/messages.ts';
 import { isInteractive, openSession, type Session } from '../transcript/session.ts';
 import { readTurns } from '../transcript/turns.ts';
-import type { App } from './compose.ts';
+import type { App, At } from './compose.ts';
 
 /** Takes in what is in the spool. What names a transcript that is not there yet stays until its debounce is over. */
 export async function ingestSpool(app: App, onProblem: (message: string) => void) {
@@ -29,6 +30,8 @@ export async function ingestSpool(app: App, onProblem: (message: string) => void
   const spooled = readSpool(home, onProblem);
   removeAbandoned(home, clock.now());
   const began = spooled.filter(({ item }) => kindOfEvent(item.event) === 'start');
+  const looks = began.flatMap(({ item: { transcript, environment } }) => unseen(transcript, environment));
+  if (looks.length > 0) await keepLooks(app.db, app.machine, { looks });
   for (const { file } of began) removeFile(file);
   const sessions = Map.groupBy(
     spooled.filter((each) => !began.includes(each)),
@@ -62,6 +65,7 @@ async function ingestSession(
 ): Promise<Announced | 'lagging' | null> {
   const { config, db, machine } = app;
   const { item } = calls.at(-1) as Spooled;
+  const { environment } = item;
   const now = config.clock.now();
   const sinceMs = now.getTime() - Date.parse(item.at);
   // A clock that was ahead when the hook was called would hold the session back for as long.
@@ -70,17 +74,18 @@ async function ingestSession(
   const told = <Key extends 'transcript' | 'cwd'>(key: Key) => calls.findLast((each) => each.item[key])?.item[key];
   const transcript = told('transcript') ?? null;
   const done = async (path = transcript) => {
+    if (path) await keepLooks(db, machine, { gone: [path], looks: unseen(path, environment) });
     for (const { file } of calls) removeFile(file);
-    if (path) await keepLooks(db, machine, { gone: [path] });
   };
   try {
-    const opened = await openSession(transcript ?? findTranscript(app, item), { isLive: true });
-    const session = Object.assign(opened, { cwd: opened.cwd ?? told('cwd') ?? undefined });
+    const own = await configOfSession(config, environment);
+    const opened = await openSession(transcript ?? findTranscript(own, item), { isLive: true });
+    const session = Object.assign(opened, { cwd: opened.cwd ?? told('cwd') ?? undefined, config: own });
     const reason = (await reasonToSkip(app, session)) ?? whyTurnedOff(await app.standing(session));
     if (reason) onProblem(`${name} is skipped: ${reason}.`);
     // What a person asks to remember waits neither for the pace of a session that goes on nor for its next turn.
     const ended = hasEnded(calls) || (!reason && (await asksToRemember(app, session)));
-    const announced = reason ? null : await announceSession(app, { session, ended, at });
+    const announced = reason ? null : await announceSession(app, { session, ended, at, environment });
     await done(session.path);
     return announced;
   } catch (error) {
@@ -92,7 +97,8 @@ async function ingestSession(
     const reason = describeError(error);
     onProblem(`${name} ${isBlocked ? 'waits' : 'is skipped'}: ${reason}`);
     if (!isBlocked) await done();
-    else if (transcript) await keepLooks(db, machine, { looks: [blockedLook(transcript, reason, item.at)] });
+    else if (transcript)
+      await keepLooks(db, machine, { looks: [{ ...blockedLook(transcript, reason, item.at), environment }] });
     return null;
   }
 }
@@ -102,7 +108,7 @@ export function blockedLook(path: string, reason: string, since: string) {
 }
 
 /** Copilot tells the path at some events only, Codex's `notify` never: then it is found by the session's id. */
-function findTranscript({ config }: App, { agent, session }: SpoolItem): string {
+function findTranscript(config: Config, { agent, session }: SpoolItem): string {
   if (session === null) return '';
   const agents = FOUND_AGENTS.filter((found) => found === agent);
   return findSessions(config.agentDirs, { agents, named: session })[0]?.path ?? '';
@@ -119,7 +125,7 @@ const ASKS =
   /(?<!\b(?:i|you|we|they|do|can|can['’]t|cannot)\s)\bremember\b|\b(?:do not|don['’]?t|never) forget\b|\b(?:keep|bear) in mind\b|\b(?:merke? (?:dir|es dir)|vergiss nicht|denke? daran|retiens|souviens-toi|n['’]oublie pas|recuerda|no olvides|lembre-se|não esqueça|ricordati|non dimenticare)\b|记住|記住|覚えて|기억해/iu;
 
 /** Whether a person asks for something to be remembered in what was not worked yet. What cannot be read, its extraction tells. */
-async function asksToRemember(app: App, session: Session): Promise<boolean> {
+async function asksToRemember(app: App, session: Session & At): Promise<boolean> {
   const typed = ({ speaker, parts }: Message) =>
     speaker === 'human' ? parts.map((part) => (part.kind === 'text' && !part.untyped ? part.text : '')).join('\n') : '';
   const look = async () => {
@@ -159,17 +165,19 @@ const WHY_LEFT: Record<SkipReason, string> = {
  */
 export async function whyLeft(
   app: Pick<App, 'config' | 'standing'>,
-  session: Session,
+  session: Session & At,
 ): Promise<{ verdict: SkipReason | 'off'; why: string } | null> {
-  const isOfNoProject = session.cwd === undefined && isByProject(app.config);
+  const isOfNoProject = session.cwd === undefined && isByProject(session.config ?? app.config);
   const verdict = (await reasonToSkip(app, session)) ?? (isOfNoProject ? 'no-project' : null);
   if (verdict) return { verdict, why: WHY_LEFT[verdict] };
-  const why = whyTurnedOff(await app.standing({ cwd: session.cwd }));
+  const why = whyTurnedOff(await app.standing(session));
   return why === null ? null : { verdict: 'off', why };
 }
 
 export interface SessionNews {
-  session: Session;
+  session: Session & At;
+  /** By what its hook said `session.config` is what it is. */
+  environment?: Environment;
   /** The memory that it belongs to; default: that of its directory, which is made where there is none. */
   memory?: MemoryRow;
   /** The session is over: its last turn is settled, and it is not held back by `throttleMs`. */
@@ -199,7 +207,7 @@ export interface Announced extends Put {
  */
 export async function announceSession(app: App, news: SessionNews): Promise<Announced> {
   const { db, clock, config, machine } = app;
-  const { session, ended, instructions, at } = news;
+  const { session, ended, instructions, at, environment } = news;
   const memory = news.memory ?? (await app.memoryFor(session));
   const now = clock.now();
   const { debounceMs, throttleMs } = news.isDueNow ? { debounceMs: 0, throttleMs: 0 } : config;
@@ -225,6 +233,7 @@ export async function announceSession(app: App, news: SessionNews): Promise<Anno
       ended,
       size,
       ...(instructions !== undefined && { instructions }),
+      ...(environment && { environment }),
       ...(takeUp.length > 0 && { takeUp }),
       ...(others.length > 0 && { files: [...others, session.path] }),
     };

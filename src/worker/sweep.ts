@@ -5,6 +5,7 @@
 
 import { dirname, sep } from 'node:path';
 import { sortTurns } from '../../jobs/extract/pending-turns.ts';
+import { configOfSession } from '../base/config/config.ts';
 import { type AppError, attempt, describeError, ERRORS, isAppError, sayOfFile } from '../base/errors.ts';
 import { isDirectory } from '../base/files/directories.ts';
 import { statNow } from '../base/files/files.ts';
@@ -13,11 +14,11 @@ import { coverageWhere } from '../memory/entries.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { hasLedger, whyTurnedOff } from '../memory/places.ts';
 import { declinedBefore, sessionNamed } from '../memory/session-rows.ts';
-import { keepLooks, type Look, looksOf } from '../queue/swept.ts';
+import { keepLooks, type Look, looksOf, unseen } from '../queue/swept.ts';
 import { waitingTranscripts } from '../queue/waiting-work.ts';
 import { type FoundAgent, type FoundSession, findSessions } from '../transcript/find-sessions.ts';
 import { openSession } from '../transcript/session.ts';
-import type { App } from './compose.ts';
+import type { App, At } from './compose.ts';
 import { announceSession, blockedLook, type SkipReason, whyLeft } from './ingest.ts';
 
 export type SweepVerdict =
@@ -73,7 +74,8 @@ export async function sweepSessions(app: App, options: SweepOptions = {}): Promi
   };
   const block = (path: string, reason: string) => {
     if (blocked.get(path)?.reason !== reason) report.problems.push(sayOfFile(path, reason));
-    looks.push(blockedLook(path, reason, blocked.get(path)?.since ?? now));
+    const { environment } = known.get(path) ?? {};
+    looks.push({ ...blockedLook(path, reason, blocked.get(path)?.since ?? now), environment });
     blocked.delete(path);
   };
   const found = findAll(app, { options, blocked, onClosed: (path, error) => block(path, describeError(error)) });
@@ -86,13 +88,16 @@ export async function sweepSessions(app: App, options: SweepOptions = {}): Promi
     let verdict: string = 'waiting';
     if (!waiting.has(path)) {
       const isKnown = before !== undefined && (await isStillTrue(app, before, file));
-      const look = isKnown ? before : await lookAt(app, file, { report, options });
+      const look = isKnown ? before : await lookAt(app, file, { report, options, environment: before?.environment });
       verdict = look.verdict;
       if (verdict === 'blocked') block(path, look.reason ?? '');
       else if (!isKnown && LASTING.has(verdict)) looks.push(look);
       if (verdict === 'off') await countOff(app, look, report);
     }
-    if (verdict !== 'blocked' && blocked.delete(path) && !LASTING.has(verdict)) gone.push(path);
+    if (verdict !== 'blocked' && blocked.delete(path) && !LASTING.has(verdict)) {
+      gone.push(path);
+      looks.push(...unseen(path, before?.environment));
+    }
     report.agents[agent] ??= { found: 0 };
     const counts = report.agents[agent] as Counts;
     counts.found += 1;
@@ -131,15 +136,20 @@ function isCutOff(path: string): boolean {
   );
 }
 
-async function countOff(app: App, { cwd }: Look, report: SweepReport): Promise<void> {
-  const { reason } = await app.standing({ cwd: cwd ?? undefined });
+const atOf = async ({ config }: App, { cwd, environment }: Look): Promise<At> => ({
+  cwd: cwd ?? undefined,
+  config: await configOfSession(config, environment),
+});
+
+async function countOff(app: App, look: Look, report: SweepReport): Promise<void> {
+  const { reason } = await app.standing(await atOf(app, look));
   report.off = { ...report.off, [reason]: (report.off?.[reason] ?? 0) + 1 };
 }
 
 /** Whether an earlier verdict still stands: the same file, the same memory, the same settings. */
 async function isStillTrue(app: App, look: Look, file: FoundSession): Promise<boolean> {
   if (look.size !== file.sizeBytes || look.modifiedAt !== file.modifiedAt) return false;
-  const at = { cwd: look.cwd ?? undefined };
+  const at = await atOf(app, look);
   if (look.verdict === 'off') return whyTurnedOff(await app.standing(at)) !== null;
   if (look.verdict === 'non-interactive') return !app.config.nonInteractive;
   if (look.dir === null) return true;
@@ -152,20 +162,22 @@ async function isStillTrue(app: App, look: Look, file: FoundSession): Promise<bo
 }
 
 /** A home that was lost knows a memory's directory again, which says that it is one. */
-function knownAgain(app: App, { cwd }: { cwd?: string }): Promise<MemoryRow> | null {
-  return app.db.engine === 'sqlite' && hasLedger(app.memoryDirOf({ cwd })) ? app.memoryFor({ cwd }) : null;
+function knownAgain(app: App, { cwd, config }: At): Promise<MemoryRow> | null {
+  const at = { cwd, config };
+  return app.db.engine === 'sqlite' && hasLedger(app.memoryDirOf(at)) ? app.memoryFor(at) : null;
 }
 
 /** Puts a session that was found into the inbox, where turns of it wait. */
 async function lookAt(
   app: App,
   { agent, path, sizeBytes: size, modifiedAt }: FoundSession,
-  { report, options }: { report: SweepReport; options: SweepOptions },
+  { report, options, environment }: { report: SweepReport; options: SweepOptions } & Pick<Look, 'environment'>,
 ): Promise<Look> {
   const { db, memories, config } = app;
-  const look: Look = { path, size, modifiedAt, cwd: null, dir: null, verdict: 'unreadable' };
+  const look: Look = { path, size, modifiedAt, cwd: null, dir: null, verdict: 'unreadable', environment };
   try {
-    const session = await openSession(path, { isLive: true });
+    const own = { config: await configOfSession(config, environment) };
+    const session = Object.assign(await openSession(path, { isLive: true }), own);
     look.cwd = session.cwd ?? null;
     const left = await whyLeft(app, session);
     if (left) return { ...look, verdict: left.verdict };
@@ -178,7 +190,9 @@ async function lookAt(
     });
     if (sorted.pending.size > 0) {
       const { instructions } = options;
-      const { memory: of } = await announceSession(app, { session, ended: false, isDueNow: true, instructions });
+      const { memory: of } = await announceSession(app, {
+        ...{ session, ended: false, isDueNow: true, instructions, environment },
+      });
       report.enqueued.push({ agent, transcript: path, memory: of.dir ?? of.id });
       return { ...look, verdict: 'enqueued' };
     }

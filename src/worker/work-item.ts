@@ -5,6 +5,7 @@
 import type { ExtractRequest } from '../../jobs/extract/extract-report.ts';
 import type { LearnAgainRequest } from '../../jobs/extract.ts';
 import { programOf } from '../agent/programs/programs.ts';
+import { configOfSession, type Environment } from '../base/config/config.ts';
 import { AppError, attempt, ERRORS, type Failure, failureOf, onAppError } from '../base/errors.ts';
 import { statNow } from '../base/files/files.ts';
 import { beginJob, endJob } from '../memory/job-rows.ts';
@@ -19,7 +20,7 @@ import { shutGate } from './nightly.ts';
 /** What an item holds, by its kind, as this program put it in. */
 interface Payloads {
   /** `files`: where more than one is of the session, all that wait. */
-  extract: Pick<ExtractRequest, 'ended' | 'instructions' | 'takeUp'> & { files?: string[] };
+  extract: Pick<ExtractRequest, 'ended' | 'instructions' | 'takeUp'> & { files?: string[]; environment?: Environment };
   /** `isNightly`: it was not asked for, so the gates of the nightly dream apply. */
   dream: { instructions?: string; isNightly?: boolean };
   reprocess: LearnAgainRequest;
@@ -126,11 +127,12 @@ async function runJob(app: App, { item, memory, isProbe }: Work, signal: AbortSi
   const options: JobOptions = { claim: item, signal, memory, startedBy: item.job ? 'api' : 'hook' };
   if (item.kind === 'extract') {
     const row = await sessionRow(db, item.key);
-    const standing = await app.standing({ cwd: row?.cwd ?? undefined });
+    const { files = [], ended, instructions, takeUp, environment } = item.payload as unknown as Payloads['extract'];
+    options.config = await configOfSession(config, environment);
+    const standing = await app.standing({ cwd: row?.cwd ?? undefined, config: options.config });
     if (!standing.enabled) return whenOff(standing, clock.now());
     // The one that tries for all is not to be given up for that.
     const attempts = isProbe ? undefined : item.attempts;
-    const { files = [], ended, instructions, takeUp } = item.payload as unknown as Payloads['extract'];
     const request = { ended, instructions, takeUp, session: item.key, attempts, job: item.job ?? undefined };
     const keepsUserMemory = row !== undefined && isSent(row);
     const [transcript, ...others] = files.filter((path) => statNow(path) !== null).reverse();

@@ -64,7 +64,7 @@ test.each(ofThese(ANNOUNCED))('%s is spooled as what it is', async (_, args, inp
   const told = 'hook_event_name' in input ? input.hook_event_name : 'agentStop';
   const at = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);
   const item = { v: 1, agent, session: 's1', transcript: path, cwd: '/home/kim', event: told };
-  expect(spooledIn(home)).toEqual([{ ...item, size: null, mtime: null, at }]);
+  expect(spooledIn(home)).toEqual([{ ...item, environment: {}, size: null, mtime: null, at }]);
 });
 
 const NOTIFIED = JSON.stringify({

@@ -101,7 +101,6 @@ export async function loadConfig(
   const file = await readSettings(settingsPath(home));
   const zone = zoneFrom(env.NOCTURNE_ZONE) ?? file.zone;
   const databaseUrl = env.NOCTURNE_DATABASE_URL || file.databaseUrl;
-  const claudeDir = resolve(env.CLAUDE_CONFIG_DIR || join(userDir, '.claude'));
   return {
     ...FIXED,
     ...fixedFrom(env.NOCTURNE_FIXED),
@@ -110,22 +109,11 @@ export async function loadConfig(
     ...memoryDirFrom(given.memoryDir, { env, databaseUrl }),
     home,
     userDir,
-    claudeDir,
-    agentMemory: {
-      isDisabled: switchFrom(env.CLAUDE_CODE_DISABLE_AUTO_MEMORY),
-      isSimple: switchFrom(env.CLAUDE_CODE_SIMPLE) === true,
-      isRemote: switchFrom(env.CLAUDE_CODE_REMOTE) === true,
-      remoteDir: env.CLAUDE_CODE_REMOTE_MEMORY_DIR || undefined,
-      settings: await readAgentSettings(join(claudeDir, 'settings.json')),
-    },
-    agentDirs: {
-      'claude-code': claudeDir,
-      codex: resolve(env.CODEX_HOME || join(userDir, '.codex')),
-      gemini: join(resolve(env.GEMINI_CLI_HOME || userDir), '.gemini'),
-      copilot: resolve(env.COPILOT_HOME || join(userDir, '.copilot')),
-      pi: join(userDir, '.pi'),
-    },
-    model: checkModel(given.model || env.NOCTURNE_MODEL || file.model),
+    ...(await agentsFrom(env, userDir)),
+    // A hook's worker works other sessions than the hook's: what the file says goes first.
+    model: checkModel(
+      given.model || env.NOCTURNE_MODEL || (!file.setsModel && env.NOCTURNE_FALLBACK_MODEL) || file.model,
+    ),
     queueUrl: given.queueUrl ?? env.NOCTURNE_QUEUE_URL ?? env.REDIS_URL ?? file.queueUrl,
     databaseUrl,
     // Asked when it is needed: to find out takes as long as to read all settings, and a hook may not.
@@ -145,6 +133,46 @@ export async function loadConfig(
         },
     // The hook does nothing in what a worker starts, or it would start the next worker.
     environment: { ...env, NOCTURNE_WORKER: '1' },
+  };
+}
+
+/** Where agents keep things, and what they are told about their own memory. */
+async function agentsFrom(
+  env: Environment,
+  userDir: string,
+): Promise<Pick<Config, 'claudeDir' | 'agentMemory' | 'agentDirs'>> {
+  const claudeDir = resolve(env.CLAUDE_CONFIG_DIR || join(userDir, '.claude'));
+  return {
+    claudeDir,
+    agentMemory: {
+      isDisabled: switchFrom(env.CLAUDE_CODE_DISABLE_AUTO_MEMORY),
+      isSimple: switchFrom(env.CLAUDE_CODE_SIMPLE) === true,
+      isRemote: switchFrom(env.CLAUDE_CODE_REMOTE) === true,
+      remoteDir: env.CLAUDE_CODE_REMOTE_MEMORY_DIR || undefined,
+      settings: await readAgentSettings(join(claudeDir, 'settings.json')),
+    },
+    agentDirs: {
+      'claude-code': claudeDir,
+      codex: resolve(env.CODEX_HOME || join(userDir, '.codex')),
+      gemini: join(resolve(env.GEMINI_CLI_HOME || userDir), '.gemini'),
+      copilot: resolve(env.COPILOT_HOME || join(userDir, '.copilot')),
+      pi: join(userDir, '.pi'),
+    },
+  };
+}
+
+/**
+ * The settings for a session: what its hook's environment decides counts, and nothing that stands in this process's. Default: these
+ * settings themselves.
+ */
+export async function configOfSession(config: Config, env: Environment | undefined): Promise<Config> {
+  if (env === undefined) return config;
+  const isAsked = config.memoryDirFrom === '--memory';
+  return {
+    ...config,
+    ...(isAsked ? {} : { memoryDir: undefined, ...memoryDirFrom(undefined, { env, databaseUrl: config.databaseUrl }) }),
+    ...(await agentsFrom(env, config.userDir)),
+    model: checkModel(env.NOCTURNE_MODEL || config.model),
   };
 }
 

@@ -204,9 +204,9 @@ export function settingsPath(home: string): string {
 }
 
 /** Reads a settings file; without one all is as by default. `former`: what it has that is no setting any more. */
-export async function readSettings(path: string): Promise<Settings & { former: string[] }> {
-  const { settings, former, issues } = await parseSettings(readTextNow(path) ?? '{}', path);
-  if (settings) return { ...settings, former };
+export async function readSettings(path: string): Promise<Settings & { former: string[]; setsModel: boolean }> {
+  const { settings, former, issues, setsModel } = await parseSettings(readTextNow(path) ?? '{}', path);
+  if (settings) return { ...settings, former, setsModel };
   throw new AppError('bad-input', `${path}: ${issues.map(sayIssue).join('; ')}.`, { remedy: remedyFor(issues) });
 }
 
@@ -224,7 +224,12 @@ export async function parseSettings(text: string, path: string) {
   const all = isObject(found) ? Object.entries(found) : [];
   const known = Object.fromEntries(all.filter(([name]) => !isFormer(name)));
   const { data, error } = settingsSchema.safeParse(isObject(found) ? known : found);
-  return { settings: data, former: all.map(([name]) => name).filter(isFormer), issues: error?.issues ?? [] };
+  return {
+    settings: data,
+    former: all.map(([name]) => name).filter(isFormer),
+    setsModel: Object.hasOwn(known, 'model'),
+    issues: error?.issues ?? [],
+  };
 }
 
 /** What is said of settings that are none any more; undefined where there are none. */

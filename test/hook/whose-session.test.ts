@@ -1,0 +1,117 @@
+// What a session's own environment decides, where its memory is, whether and by which model, holds for that session: the worker that
+// its hook starts works those of others by theirs.
+
+import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Environment } from '../../src/base/config/config.ts';
+import { listFiles } from '../../src/base/files/directories.ts';
+import { systemClock } from '../../src/base/time.ts';
+import { projectMemoryDir } from '../../src/memory/paths.ts';
+import { awakeIn } from '../../src/queue/spool.ts';
+import { environmentIn } from '../support/app.ts';
+import { runHook, SILENT, spooledIn } from '../support/hook.ts';
+import { until } from '../support/run.ts';
+import { runHere } from '../support/run-here.ts';
+import { aSession } from '../support/session-file.ts';
+import { tempDir } from '../support/temp.ts';
+
+const QUIET = new Date('2026-11-21T01:00:00Z');
+
+/** Two projects, `a` and `b`, with a session each, and a home with these settings. */
+function twoProjects(settings: object = {}) {
+  const user = tempDir();
+  const home = join(user, '.nocturne');
+  mkdirSync(home, { recursive: true });
+  writeFileSync(join(home, 'config.json'), JSON.stringify({ model: 'offline', ...settings }));
+  const fixed = { NOCTURNE_FIXED: JSON.stringify({ debounceMs: 0, throttleMs: 0 }) };
+  const environment = environmentIn(user, {
+    ...fixed,
+    NOCTURNE_NOW: '2026-11-21T02:00:00Z',
+    NOCTURNE_MODEL: undefined,
+  });
+  const projectOf = (name: string, n: number) => {
+    const cwd = join(user, name);
+    mkdirSync(join(cwd, '.git'), { recursive: true });
+    writeFileSync(join(cwd, '.git', 'HEAD'), 'ref: refs/heads/main\n');
+    const memory = projectMemoryDir(join(user, '.claude'), cwd);
+    mkdirSync(memory, { recursive: true });
+    const id = `${n}1111111-2222-4333-8444-555555555555`;
+    const { path } = aSession([`Always use tabs in project ${name}.`], { id, cwd, dir: join(memory, '..') });
+    utimesSync(path, QUIET, QUIET);
+    const ends = (more: Environment = {}) =>
+      runHook(
+        { hook_event_name: 'SessionEnd', session_id: id, transcript_path: path, cwd },
+        { ...environment, ...more },
+      );
+    return { memory, ends };
+  };
+  const [a, b] = [projectOf('a', 1), projectOf('b', 2)];
+  /** Both end, b under these variables, and it is b's hook that starts the worker. */
+  const bothEnd = async (more: Environment) => {
+    const awake = awakeIn(home, systemClock);
+    awake.enter();
+    expect(await a.ends()).toMatchObject(SILENT);
+    awake.leave();
+    expect(await b.ends(more)).toMatchObject(SILENT);
+    await until(() => spooledIn(home).length === 0 && awakeNone(home));
+  };
+  /** A worker of nobody's session, which looks for sessions that no hook told of. */
+  const sweep = () => runHere(['worker', '--once'], environment, { cwd: user });
+  return { user, a, b, bothEnd, sweep };
+}
+
+const awakeNone = (home: string) => listFiles(join(home, 'awake')).length === 0;
+
+/** What is kept in a memory directory, of which project. */
+function saysOf(dir: string): string[] {
+  if (!existsSync(dir)) return [];
+  const texts = listFiles(dir)
+    .filter((path) => path.endsWith('.md'))
+    .map((path) => readFileSync(join(dir, path), 'utf8'));
+  return [...new Set(texts.flatMap((text) => text.match(/in project [ab]/g) ?? []))];
+}
+
+test.each(['NOCTURNE_MEMORY_DIR', 'CLAUDE_COWORK_MEMORY_PATH_OVERRIDE'])(
+  '%s holds for the session that has it, for no other that its worker takes, and for whoever finds it later',
+  async (name) => {
+    const { user, a, b, bothEnd, sweep } = twoProjects();
+    const own = join(user, 'own');
+    await bothEnd({ [name]: own });
+    const places = () => [saysOf(own), saysOf(a.memory), saysOf(b.memory)];
+    expect(places()).toEqual([['in project b'], ['in project a'], []]);
+    expect(await sweep()).toMatchObject({ code: 0 });
+    expect(places()).toEqual([['in project b'], ['in project a'], []]);
+  },
+);
+
+test('another directory of Claude Code keeps the memory of its own sessions, and the sessions of others stay where they were', async () => {
+  const { user, a, bothEnd } = twoProjects();
+  const claude = join(user, 'work');
+  await bothEnd({ CLAUDE_CONFIG_DIR: claude });
+  expect([saysOf(projectMemoryDir(claude, join(user, 'b'))), saysOf(a.memory)]).toEqual([
+    ['in project b'],
+    ['in project a'],
+  ]);
+});
+
+test('memory that is turned off for one session is off for that one, now and later, and on for the others', async () => {
+  const { a, b, bothEnd, sweep } = twoProjects();
+  await bothEnd({ CLAUDE_CODE_DISABLE_AUTO_MEMORY: '1' });
+  await sweep();
+  expect([saysOf(a.memory), saysOf(b.memory)]).toEqual([['in project a'], []]);
+});
+
+test('memory that is on for one session alone is on for that one', async () => {
+  const { user, a, b, bothEnd } = twoProjects();
+  writeFileSync(join(user, '.claude', 'settings.json'), '{ "autoMemoryEnabled": false }');
+  await bothEnd({ CLAUDE_CODE_DISABLE_AUTO_MEMORY: '0' });
+  expect([saysOf(a.memory), saysOf(b.memory)]).toEqual([[], ['in project b']]);
+});
+
+test('the model of one session is asked for that one alone', async () => {
+  const { a, b, bothEnd, sweep } = twoProjects();
+  await bothEnd({ NOCTURNE_MODEL: 'claude-opus-5-5' });
+  await sweep();
+  expect([saysOf(a.memory), saysOf(b.memory)]).toEqual([['in project a'], []]);
+});
