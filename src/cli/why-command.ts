@@ -177,15 +177,15 @@ async function describeSession(app: App, found: SessionFate): Promise<string> {
     `transcript  ${found.transcript}${found.unreadable ? ` — ${found.unreadable}` : ''}`,
     `memory      ${found.memory}`,
     ...(holds ? [`holds       ${sayCount(holds.turns, 'turn')}`] : []),
-    ...found.ranges.map(({ turns, state, why, job, at }, index) => {
-      const when = job && at ? `, ${sayWhen(at, config)}` : '';
-      return `${(index === 0 ? 'turns' : '').padEnd(12)}${turns}  ${state === 'declined' ? 'not read' : state}: ${why}${when}`;
+    ...[...Map.groupBy(found.ranges, (range) => sayRange(range, app))].map(([said, of], index) => {
+      const turns = of.reduce((sum, range) => sum + range.turns, 0);
+      return `${(index === 0 ? 'turns' : '').padEnd(12)}${turns}  ${said}`;
     }),
     ...found.entries.map(({ type, text, state }, index) => {
       const mark = state === 'new' || state === 'placed' ? '' : ` (${state})`;
       return `${(index === 0 ? 'taught' : '').padEnd(12)}${type.padEnd(9)}  ${text}${mark}`;
     }),
-    ...[...Map.groupBy(found.refused, (why) => why)].map(([why, { length }]) => `refused     ${length} × ${why}`),
+    ...[...Map.groupBy(found.refused, sayRefusal)].map(([why, { length }]) => `refused     ${length} × ${why}`),
     ...found.waiting.map(
       ({ notBefore, why }) =>
         `waits       until ${sayTime(notBefore, config)}${why ? `: ${plainly(why, config)}` : ''}`,
@@ -196,6 +196,26 @@ async function describeSession(app: App, found: SessionFate): Promise<string> {
     ...found.proposals.map(({ entry, text, says }) => `proposed    ${text} (${entry}): ${says}`),
     `next        ${plainly(found.next.replaceAll(` ${found.session}`, ` ${short}`), config)}`,
   ].join('\n');
+}
+
+function sayRange({ state, why, job, at }: SessionFate['ranges'][number], { config }: App): string {
+  const when = job && at ? `, ${sayWhen(at, config)}` : '';
+  return `${state === 'declined' ? 'not read' : state}: ${why}${when}`;
+}
+
+const FOR_THE_MODEL = /^(?:Leave|Say|Quote|Put|Use|Copy|Name|Add|Write|What someone else)\b/;
+
+/** Why code refused what the model proposed: it was worded for the model, with what that should do about it. */
+function sayRefusal(why: string): string {
+  const sentences = why.split(/(?<=\.) (?=[A-Z])/).filter((sentence) => !FOR_THE_MODEL.test(sentence));
+  return sentences
+    .join(' ')
+    .replace(/^(?:evidence\[\d+\]\.)?(?:text|message|type): (?=(says|leaves|holds) )?/, (_, verb) =>
+      verb ? 'it ' : '',
+    )
+    .replace(/^(?:evidence\[\d+\]\.)?quote: /, 'its quote: ')
+    .replace(/\bhuman message\b/g, "person's message")
+    .replace(/\bhuman\b(?!-\d)/g, 'person');
 }
 
 async function describeLine(app: App, memory: MemoryRow, line: ExplainedLine): Promise<string> {

@@ -245,8 +245,8 @@ interface SessionRange {
 const WHY: Record<string, string> = {
   open: 'they may still go on',
   own: "they are nocturne's own agent at work, or an edited prompt was sent in their place",
-  recorded: 'they were read before',
-  nothing: 'they were read before, and nothing in them was kept',
+  recorded: 'they were read',
+  nothing: 'they were read, and nothing in them was kept',
   'main-agent': 'the main agent itself wrote them down in a memory',
   private: 'something in them is marked as private',
   'gave-up': 'reading them failed, and was given up',

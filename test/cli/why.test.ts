@@ -138,7 +138,7 @@ test('of a session of which code refused all that was proposed, learn says how m
     '11111111: nothing worth keeping\n  2 proposals of the model refused: nocturne why 11111111\n',
   );
   const told = (await nocturne('why', '11111111')).stdout;
-  expect(told).toMatch(/^refused {5}2 × evidence\[0\]\.quote: these words do not stand in /m);
+  expect(told).toMatch(/^refused {5}2 × its quote: these words do not stand in 11110001\.$/m);
   expect(await json('why', session.id)).toMatchObject({ refused: [expect.any(String), expect.any(String)] });
 });
 

@@ -70,8 +70,10 @@ test('where all that a model proposed was refused, that is said', async () => {
   const evidence = [{ message: 'none', quote: 'always use yarn' }];
   const record = () => [{ type: 'feedback', strength: 'stated', text: 'Always use yarn.', evidence }];
   const testing = await byProject({ server: await testModel(obey({ record })) });
-  place(testing, { said: ['Where is the parser?'] });
+  const { id } = place(testing, { said: ['Where is the parser?'] });
   expect((await testing.nocturne('learn')).stdout).toContain('test-model proposed 1 thing, which was refused.');
+  // What the model was told to do about it is not for people.
+  expect((await testing.nocturne('why', id)).stdout).toMatch(/^refused {5}1 × no message none here\.$/m);
 });
 
 test('a session that is left alone is told with the reason that applied, by learn, sweep, why and enqueue', async () => {

@@ -186,7 +186,7 @@ test('why and status tell the parts of a turn apart', async () => {
   expect(await ask()).toMatchObject(expected('recorded'));
   const why = (await testing.nocturne('why', session.id)).stdout;
   expect(why).toContain('holds       2 turns\n');
-  expect(why).toMatch(/^turns {7}1 {2}main-agent: the main agent itself wrote .*, just now$/m);
+  expect(why).toMatch(/^turns {7}2 {2}main-agent: the main agent itself wrote .*, just now$/m);
   expect(why).toMatch(/^taught {6}feedback {3}Always use pnpm\.$/m);
   expect(await testing.json('--json')).toMatchObject({ turns: { 'main-agent': 2, recorded: 1 } });
 });
