@@ -13,6 +13,7 @@ export function commandsIn(line: string): { words: string[]; joint: string }[] {
     .slice(0, MOST_CHARS)
     .replace(/\\\r?\n/g, ' ')
     .replace(HEREDOC, '\n')
+    .replace(/\$\(\([^()]*\)\)/g, '0')
     .replace(REDIRECTION, ' ');
   const commands: { words: string[]; joint: string }[] = [{ words: [], joint: '' }];
   for (const [, joint, word] of text.matchAll(TOKEN)) {
@@ -136,7 +137,7 @@ const HARM: Record<string, RegExp> = {
   deletes:
     /(?:^|[\s;&|(`"'])(?:rm|rmdir|shred|unlink|mkfs\S*|dd|truncate|del|rd|Remove-Item|format)\s|\s-delete\b|\b(?:reset\s+--hard|clean\s+-\w*[fdx]|checkout\s+(?:--|\.)|restore\s+\.|branch\s+-D|stash\s+(?:drop|clear)|filter-branch|reflog\s+expire)\b|\b(?:drop|truncate)\s+(?:table|database|schema)\b|\bdelete\s+from\b|\b(?:prune|purge|uninstall|destroy|down\s+-v|delete)\b|\bkill(?:all)?\s|pkill\s|>\s*\/dev\/sd/i,
   shell:
-    /\|\s*(?:sudo\s+|env\s+)?(?:\S*\/)?(?:ba|z|da|k|fi)?sh\b|\|\s*(?:sudo\s+)?(?:python|perl|ruby|node|php|iex|Invoke-Expression)\w*\b|\beval\s|\biex\s*\(|<\(\s*(?:curl|wget)|\bbase64\s+(?:-d|--decode|-D)|\$\(\s*(?:curl|wget)/i,
+    /\|\s*(?:sudo\s+|env\s+)?(?:\S*\/)?(?:ba|z|da|k|fi)?sh\b(?!\s+-n(?:\s+-)?\s*(?:$|[;&|)"`\n]))|\|\s*(?:sudo\s+)?(?:python|perl|ruby|node|php|iex|Invoke-Expression)\w*\b|\beval\s|\biex\s*\(|<\(\s*(?:curl|wget)|\bbase64\s+(?:-d|--decode|-D)|\$\(\s*(?:curl|wget)/i,
   rights:
     /(?:^|[\s;&|(`"'])(?:sudo|doas|su|runas|chmod|chown|chgrp|setfacl|icacls|usermod|visudo)\s|--privileged\b|\bdangerously\b|--(?:no-sandbox|yolo)\b/i,
   unchecked:
@@ -168,8 +169,10 @@ const REMOVED_BESIDE = /(?<=^|&&)\s*rm(?:\s+-f)?(?:\s+(?![/-]|\S*\.\.)[\w./-]*\w
 
 /** Whether the same command writes a file: `-o FILE`, `> FILE`, `tee FILE`. */
 function isMadeIn(command: string, path: string): boolean {
-  const name = path.replace(/[.]/g, '\\.');
-  return new RegExp(`(?:-o[\\s=]?|--out(?:put)?[\\s=]|>\\s?|\\btee\\s)${name}(?![\\w./-])`).test(command);
+  const name = path.replace(/^\.\//, '').replace(/[.]/g, '\\.');
+  return new RegExp(`(?:-o[\\s=]?|--out(?:put)?[\\s=]|>\\s?|\\btee\\s)(?:\\./)?${name}(?:\\.exe)?(?![\\w./-])`).test(
+    command,
+  );
 }
 
 /** What is said of harm that no line may hold; what sends something out is known, and told to nobody unasked. */

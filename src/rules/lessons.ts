@@ -49,6 +49,8 @@ export interface Act {
   does: string;
   programs: string[];
   files: string[];
+  /** Of the programs those of which its exit code may say nothing. */
+  hidden: string[];
   /** By the tool's own mark; `ran`: to its end, but a pipe or a later command hides how; undefined for what was not run. */
   ended?: 'failed' | 'worked' | 'ran';
   /** It runs a command. */
@@ -84,6 +86,7 @@ export function actOf({ tool, input }: { tool: string; input: unknown }): Act {
       does: foldSpace(command),
       programs: programsIn(command),
       files: filesIn(command),
+      hidden: hiddenIn(command),
       isCommand: true,
       isTold: tellsEnd(command),
       isFailureTold: tellsFailure(command),
@@ -97,6 +100,7 @@ export function actOf({ tool, input }: { tool: string; input: unknown }): Act {
     does,
     programs: isOfFile ? [] : [tool],
     files: file ? [file as string] : [],
+    hidden: [],
     isCommand: false,
     isTold: true,
     isFailureTold: true,
@@ -133,6 +137,11 @@ const SUMMARIES: [program: RegExp, failed: RegExp, worked: RegExp][] = [
   [/^mocha/, /^\s*\d+ failing/m, /^\s*\d+ passing/m],
   [/^eslint/, /^✖ \d+ problems?/m, /^✔ /m],
   [/^biome/, /^Found \d+ errors?/m, /^Checked \d+ files?[^\n]*No fixes/m],
+  [
+    /^(?:gh|glab) \w+ create$/,
+    /^(?:gh|GraphQL|HTTP|error|failed)\b|already exists|must first/im,
+    /^https:\/\/\S+\/\d+$/m,
+  ],
   [/^git/, /^(?:fatal|error): /m, /^(?:\[\S+ [0-9a-f]{7,}\]|To \S+| [ +*] .+ -> \S+$)/m],
 ];
 
@@ -152,10 +161,9 @@ export function endOf(
   if (isError && (act.isFailureTold || (!act.does.includes('|') && SAYS_FAILED.test(text)))) return 'failed';
   if (act.isTold) return isError ? 'failed' : 'worked';
   const hidden = isError ? undefined : 'ran';
-  const programs = hiddenIn(act.does);
-  const row = SUMMARIES.find(([program]) => program.test(programs.at(-1) ?? ''));
+  const row = SUMMARIES.find(([program]) => program.test(act.hidden.at(-1) ?? ''));
   const name = (program?: string) => program?.split(' ')[0];
-  if (programs.some((program) => name(program) !== name(programs.at(-1)))) return hidden;
+  if (act.hidden.some((program) => name(program) !== name(act.hidden.at(-1)))) return hidden;
   if (row === undefined) return hidden;
   const end = text.slice(-MOST_READ);
   return row[1].test(end) ? 'failed' : row[2].test(end) ? 'worked' : hidden;
@@ -163,8 +171,10 @@ export function endOf(
 
 /** Whether a call goes on in the background, as it was told to, and no later one tells that it failed. */
 export function isStarted({ act, call, result }: TriedCall, later: readonly TriedCall[]): boolean {
-  const id = /^Command running in background with ID: (\w+)/.exec(result.text)?.[1];
-  if (act.ended !== 'ran' || id === undefined || !call.text.includes('"run_in_background":true')) return false;
+  const [, command, monitor] =
+    /^(?:Command running in background with ID: (\w+)|Monitor started \(task (\w+))/.exec(result.text) ?? [];
+  const id = monitor ?? (call.text.includes('"run_in_background":true') ? command : undefined);
+  if (act.ended !== 'ran' || id === undefined) return false;
   return !later.some((each) => each.act.ended === 'failed' && `${each.call.text}\n${each.result.text}`.includes(id));
 }
 
@@ -255,8 +265,11 @@ export function leaves({ does, programs, isCommand }: Act): boolean {
   return programs.some((program) => LEAVES.test(program)) || (programs.length > 0 && harmsIn(does).includes('sends'));
 }
 
-/** What a text says in the words of a program's own verb: `pushed` for `git push`. */
+/** What a text says in the words of a program's own verb, `pushed` for `git push`; of what it makes, in the name of that. */
 export const verbIn = (text: string, { programs }: Act) =>
   programs
-    .flatMap((program) => program.split(' ').slice(1))
+    .flatMap((program) => {
+      const words = program.split(' ').slice(1);
+      return words.at(-1) === 'create' ? words : words.slice(-1);
+    })
     .find((verb) => new RegExp(`(?<![\\p{L}-])${verb}`, 'iu').test(text));

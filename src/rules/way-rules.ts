@@ -104,7 +104,10 @@ export function wayProven(lesson: Lesson): Judged {
 }
 
 /** Why a call that worked is no way that a text may tell from one that failed. */
-function wayFaults({ error, good }: Record<'error' | 'good', QuotedCall>, { candidate, calls }: Lesson): string[] {
+function wayFaults(
+  { error, good }: Record<'error' | 'good', QuotedCall>,
+  { candidate, calls, tried }: Lesson,
+): string[] {
   const { text } = candidate;
   const { quote } = error.quoted;
   const faults: string[] = [];
@@ -123,10 +126,8 @@ function wayFaults({ error, good }: Record<'error' | 'good', QuotedCall>, { cand
     faults.push(`evidence: the call that worked ${HARM_SAID[harm]}. Quote a later one that does not, or leave it out.`);
   // What else a tool printed may look like a call that nobody made.
   const own = candidate.quoted.filter(({ by }) => by === 'assistant').map((each) => each.quote);
-  const printed = calls
-    .filter(({ tried, isResult }) => isResult && tried === error.tried)
-    .map((call) => call.quoted.quote);
-  const ran = [error.tried.act.does, good.tried.act.does];
+  const printed = calls.filter((call) => call.isResult && call.tried === error.tried).map((call) => call.quoted.quote);
+  const ran = [error, good].flatMap(({ at, tried: { act } }) => [act.does, tried[at]?.act.does ?? '']);
   const said = [...ran, ...printed, ...own, ...(candidate.options.names ?? [])];
   const isRun = (value: string) => good.tried.act.isCommand && isCommand(value);
   const unmade = literals(text).filter((value) => !(isRun(value) ? ran : said).some((where) => stands(value, where)));

@@ -897,3 +897,65 @@ test('a place that was sought by its name in vain was not known', async () => {
   const [asked, ...searches] = SEARCH as [Step, ...Step[]];
   expect(await proposed([asked, vain, ...searches], late)).toMatchObject({ found: 'place' });
 });
+
+test('what removes what it builds itself may stand in a way as it was run', async () => {
+  const build = 'rm -f bin/tool && go build -o ./bin/tool.exe .';
+  const steps: Step[] = [
+    ASKED,
+    { run: `cd src && ${build}`, prints: 'Exit code 1\ngo: cannot find main module', failed: true },
+    { run: `cd ~/tool/src && ${build}`, prints: '(Bash completed with no output)' },
+  ];
+  const way: Proposed = {
+    found: 'way',
+    text: `\`cd src && ${build}\` fails with 'go: cannot find main module'; \`cd ~/tool/src && ${build}\` works.`,
+    evidence: [
+      ['r1', 'go: cannot find main module'],
+      ['m2', `cd ~/tool/src && ${build}`],
+    ],
+  };
+  expect(await proposed(steps, { ...way, text: `On this machine: ${way.text}` })).toMatchObject({ found: 'way' });
+});
+
+test('an end is told by what a piped call prints, wherever the call stands in its lines, and a watch is one that works', async () => {
+  const end = (command: string, text: string) =>
+    endOf(actOf({ tool: 'Bash', input: { command } }), { text, isError: false });
+  const push = 'cd /repo/skills\ngit push 2>&1 | tail -5';
+  expect(end(push, 'To https://github.com/acme/skills.git\n   7a21ceb..9feff38  search -> search')).toBe('worked');
+  expect(end(push, 'error: failed to push some refs to origin')).toBe('failed');
+  const create = 'gh pr create --title x --body "$(cat <<\'EOF\'\nWhy\nEOF\n)" 2>&1 | tail -5';
+  expect(end(create, 'https://github.com/acme/sync/pull/94')).toBe('worked');
+  expect(end(create, 'a pull request for branch "x" already exists:\nhttps://github.com/acme/sync/pull/9')).toBe(
+    'failed',
+  );
+  const loop = 'deadline=$((SECONDS + 600))\nwhile [ $SECONDS -lt $deadline ]; do gh api repos/x; sleep 60; done';
+  const steps: Step[] = [
+    ASKED,
+    { run: 'sleep 180; gh api repos/x', prints: '<tool_use_error>Blocked: sleep 180 followed by: gh', failed: true },
+    { tool: 'Monitor', input: { command: loop }, prints: 'Monitor started (task bwl2, timeout 700000ms).' },
+  ];
+  const way: Proposed = {
+    found: 'way',
+    text: "`sleep 180` before `gh api` is 'Blocked': a Monitor loop with `deadline=$((SECONDS + 600))` works.",
+    evidence: [
+      ['r1', 'Blocked: sleep 180 followed by'],
+      ['m2', 'deadline=$((SECONDS + 600))'],
+    ],
+  };
+  expect(await proposed(steps, way)).toMatchObject({ found: 'way' });
+});
+
+test('a pull request that a piped call made is made, whatever became of a later edit of it', async () => {
+  const steps = (made: string): Step[] => [
+    ASKED,
+    { run: 'git commit -m x', prints: '[fix 1a2b3c4] x' },
+    { run: 'gh pr create --title "Batch updates" 2>&1 | tail -5', prints: made },
+    { run: 'gh pr edit 94 --body "a push each" 2>&1 | tail -5', prints: 'see above' },
+    { says: 'PR opened: https://github.com/acme/sync/pull/94 batches ref updates.' },
+  ];
+  const outcome: Proposed = {
+    ...{ found: 'outcome', text: 'PR #94 (https://github.com/acme/sync/pull/94) batches ref updates.' },
+    evidence: [['m4', 'PR opened: https://github.com/acme/sync/pull/94 batches ref updates']],
+  };
+  expect(await proposed(steps('https://github.com/acme/sync/pull/94'), outcome)).toMatchObject({ found: 'outcome' });
+  expect(await proposed(steps('must first push the branch'), outcome)).toContain('an outcome needs');
+});
