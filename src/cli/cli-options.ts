@@ -66,8 +66,7 @@ export async function configFor({ memory, model, scope }: CommonOptions): Promis
     import('../base/config/settings.ts'),
   ]);
   const config = await loadConfig({ memoryDir: memory, model });
-  const former = sayFormer(config.former);
-  if (former) note(`config.json: ${former}`);
+  for (const said of [sayFormer(config.former), config.unknown]) if (said) note(`config.json: ${said}`);
   if (memory !== undefined && statNow(memory)?.isFile)
     throw new AppError('bad-input', `--memory ${memory} is a file.`, { remedy: 'Give the memory directory.' });
   if (scope === undefined || scope === 'project') return config;

@@ -2,9 +2,9 @@
 
 import { homeOfUser, loadConfig } from '../base/config/config.ts';
 import { sayFormer, settingsPath } from '../base/config/settings.ts';
-import { onAppError } from '../base/errors.ts';
+import { type AppError, describeError, onAppError } from '../base/errors.ts';
 import { readSettingsOf, type Setting, writeSettings, writeTyped } from '../setup/settings-file.ts';
-import { note, print } from '../terminal/output.ts';
+import { EXIT, note, print } from '../terminal/output.ts';
 import type { Call, CommandSpec } from './spec.ts';
 
 interface ConfigOptions {
@@ -52,15 +52,21 @@ async function config({ args: [name, value], options, wrong }: ConfigCall): Prom
     (options.unset
       ? await writeSettings(home, { [name]: undefined })
       : value !== undefined && (await writeTyped(home, name, value)));
-  // A mistyped name that was taken out is no setting, and what else is wrong with the file is told, but keeps nobody.
+  // A mistyped name that was taken out is no setting; what else is wrong with the file keeps nobody from writing, and all from reading.
+  const untold = (error: AppError): Setting[] => {
+    const isOfFile = error.message.startsWith(settingsPath(home));
+    if (isOfFile) process.exitCode = EXIT.failed;
+    const written = `${name} is ${options.unset ? 'taken out' : 'set'}, which counts once the rest of the file can be read: ${describeError(error)}`;
+    note(isOfFile ? written : error.message);
+    return [];
+  };
   const isWritten = options.unset || value !== undefined;
   const read = readSettingsOf(home, name !== undefined ? [name] : options.all ? 'all' : []);
-  const settings = await (isWritten ? read.catch(onAppError(({ message }) => note(message) ?? [])) : read);
+  const settings = await (isWritten ? read.catch(onAppError(untold)) : read);
   if (isChanged && SHARED.some((each) => each === name)) await shareCeilings(name as (typeof SHARED)[number]);
-  const nothing = { environment: {} as Record<string, string>, former: [] };
-  const { environment, former } = await loadConfig().catch(onAppError(() => nothing));
-  const gone = sayFormer(former);
-  if (gone) note(`config.json: ${gone}`);
+  const nothing = { environment: {} as Record<string, string>, former: [], unknown: undefined };
+  const { environment, former, unknown } = await loadConfig().catch(onAppError(() => nothing));
+  for (const said of [sayFormer(former), unknown]) if (said) note(`config.json: ${said}`);
   if (options.json) return print({ file: settingsPath(home), isChanged, settings });
   if (settings.length > 0) print(settings.map(describe).join('\n'));
   else if (name === undefined) print('All settings have their defaults. nocturne config --all lists them.');

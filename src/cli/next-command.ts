@@ -7,7 +7,7 @@ import { describeError } from '../base/errors.ts';
 import { isOld } from '../db/old-database.ts';
 import { readHookJson } from '../hook/hook-input.ts';
 import { promptNext } from '../hook/prompt-recall.ts';
-import { answerHook, MAX_CHARACTERS, type RecallResult, recallFor } from '../hook/start-recall.ts';
+import { answerHook, answerTrouble, MAX_CHARACTERS, type RecallResult, recallFor } from '../hook/start-recall.ts';
 import { leftOut, whyTold } from '../memory/recall/recall.ts';
 import { AGENT_NAMES, type AgentName, findAgent } from '../setup/agents/agents.ts';
 import { note, print, printRaw, printTable } from '../terminal/output.ts';
@@ -107,15 +107,17 @@ async function settledFor(given: Given): Promise<Config> {
 
 /** An agent that starts must not be kept from it: what goes wrong is said on stderr, and the answer is nothing. */
 async function answerAgent(given: Given): Promise<void> {
+  const input = await readHookJson(process.stdin);
+  if (!input) return;
   try {
-    const input = await readHookJson(process.stdin);
-    if (!input) return;
     const config = await settledFor(given);
     const { agent, definition, scope: memory } = given;
     const answer = await answerHook(config, { input, options: { agent, definition, memory } });
     if (answer !== '') print(answer);
   } catch (error) {
     note(`nocturne: ${describeError(error)}`);
+    const answer = answerTrouble(input, error);
+    if (answer !== '') print(answer);
   }
 }
 

@@ -265,6 +265,17 @@ async function timesForgotten(opened: Opened | null, places: FoundPlace[]): Prom
   return (await opened.db.get<{ n: number }>(select, ...ids))?.n ?? 0;
 }
 
+/** Where a person looks at what an agent shows of its hooks. */
+function isBegun({ source }: Record<string, unknown>): boolean {
+  return source === 'startup' || source === 'resume';
+}
+
+/** What is answered where the settings cannot be read: a line for the person, where the session begins. */
+export function answerTrouble(input: Record<string, unknown>, error: unknown): string {
+  const systemMessage = `nocturne: ${describeError(error)} Until then sessions go on without memory.`;
+  return isBegun(input) ? JSON.stringify({ systemMessage }) : '';
+}
+
 /**
  * What a SessionStart or SubagentStart hook answers to the JSON it was given, as the agents read it; empty for nothing.
  * An agent whose definition declares a memory gets that alone; another subagent begins with what its parent tells it.
@@ -292,8 +303,10 @@ export async function answerHook(
     isAnew: input.source === 'clear' || input.source === 'compact',
     characters: Math.min(options.characters ?? MAX_CHARACTERS, MAX_CHARACTERS),
   });
-  const isShown = !isSubagent && (input.source === 'startup' || input.source === 'resume');
-  const shown = trouble && !isSubagent ? `nocturne: ${trouble}` : isShown ? sign : '';
+  const isShown = !isSubagent && isBegun(input);
+  const unknown = config.unknown ? `nocturne: config.json: ${config.unknown}` : '';
+  const shown =
+    trouble && !isSubagent ? `nocturne: ${trouble}` : isShown ? [unknown, sign].filter(Boolean).join(' ') : '';
   if (text + shown === '') return '';
   return JSON.stringify({
     ...(shown !== '' && { systemMessage: shown }),

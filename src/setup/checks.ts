@@ -76,6 +76,7 @@ export function checkSettings(config: Config): Checked[] {
   const former = sayFormer(config.former);
   return [
     ...(attempt(() => void nextNightly(config, config.clock.now()), failed('settings')) ?? []),
+    ...(config.unknown ? [fail('settings', config.unknown, `It is in ${settingsPath(config.home)}.`)] : []),
     ...(former ? [warn('settings', former, `Take it out of ${settingsPath(config.home)}.`)] : []),
   ];
 }

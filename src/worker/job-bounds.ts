@@ -2,7 +2,14 @@
 // of the agent a worker has under way at once. And what a person asks for by a command, done at once under the claim that a worker
 // would take, so that the two never do it twice; and what a person does that no dream may run beside.
 
-import { aroundRequests, needsKey, type RequestNews, type RunAgent, requireAccess } from '../agent/agent-types.ts';
+import {
+  aroundRequests,
+  needsKey,
+  OFFLINE_MODEL,
+  type RequestNews,
+  type RunAgent,
+  requireAccess,
+} from '../agent/agent-types.ts';
 import type { Config } from '../base/config/config.ts';
 import { AppError, type Failure, onAppError } from '../base/errors.ts';
 import { readAccess } from '../base/key.ts';
@@ -48,7 +55,13 @@ export function boundRun(config: Config, run: RunAgent, onRequest: Parts['onRequ
     requireAccess(keyedRequest);
     return told(keyedRequest, ports, signal);
   };
-  return withPrograms(config, atMost(config.concurrency, keyed), log);
+  const bound = withPrograms(config, atMost(config.concurrency, keyed), log);
+  return async (request, ...more) => {
+    // It may have been meant to keep something from a model, or to name another one.
+    if (config.unknown && request.model !== OFFLINE_MODEL)
+      throw new AppError('settings', `No model is asked while config.json has what is no setting: ${config.unknown}`);
+    return bound(request, ...more);
+  };
 }
 
 /** The same runs, so many at once: sessions that wait for their turn are made ready meanwhile. */

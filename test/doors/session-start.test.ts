@@ -11,6 +11,7 @@ import { type TestApp, testApp } from '../support/app.ts';
 import { ingestSpool } from '../support/doors.ts';
 import { gitIn } from '../support/git.ts';
 import { filesIn } from '../support/hook.ts';
+import { runHere } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';
 import { dirWith, tempDir } from '../support/temp.ts';
 
@@ -146,4 +147,24 @@ test('no line after clear and compact, for a subagent, where it is turned off, o
   expect(await hookAt(now, { at, settings: { sessionSign: false } })).not.toHaveProperty('systemMessage');
   expect(await hookAt(now, { at, settings: { projects: { '/work/app': { enabled: false } } } })).toEqual({});
   expect(await hookAt(now, {}));
+});
+
+test('settings that cannot be read, or are none, are said to the person in the line of the session that begins', async () => {
+  const { environment, home, nocturne } = await testApp();
+  await nocturne('remember', 'Always close the gate.');
+  const begins = async (settings: string, source = 'startup') => {
+    writeFileSync(join(home, 'config.json'), settings);
+    const stdin = JSON.stringify({ hook_event_name: 'SessionStart', source, session_id: 's1', cwd: home });
+    const { code, stdout } = await runHere(['recall', '--hook'], environment, { stdin });
+    expect(code).toBe(0);
+    return stdout === '' ? {} : JSON.parse(stdout);
+  };
+  const broken = '{\n  "team": "off"\n}}\n';
+  expect(await begins(broken)).toEqual({
+    systemMessage: `nocturne: ${join(home, 'config.json')} is not JSON: End of file expected in line 3. Correct or remove it. Until then sessions go on without memory.`,
+  });
+  expect(await begins(broken, 'compact')).toEqual({});
+  const { systemMessage, hookSpecificOutput } = await begins('{ "teem": "off" }');
+  expect(systemMessage).toMatch(/^nocturne: config.json: teem is not a setting. Did you mean team\? .*line recalled/);
+  expect(JSON.stringify(hookSpecificOutput)).toContain('close the gate');
 });

@@ -29,8 +29,9 @@ export interface ModelAccess {
 export interface Config extends Omit<Settings, 'zone' | keyof Times>, Times, Fixed {
   /** Directory of the database and logs. */
   home: string;
-  /** What config.json has that is no setting any more. */
+  /** What config.json has that is no setting any more, and what is said of what never was one. */
   former: string[];
+  unknown?: string;
   /** Set where one memory directory serves every session: as it was given, not checked yet. */
   memoryDir?: string;
   /** What `memoryDir` was given by, for messages. */
@@ -238,7 +239,7 @@ export async function refreshSettings(
   seenSettings.set(config, look);
   if (before === undefined || before === look) return;
   const settings = await readSettings(path);
-  Object.assign(config, Object.fromEntries(names.map((name) => [name, settings[name]])));
+  Object.assign(config, Object.fromEntries(names.map((name) => [name, settings[name]])), { unknown: settings.unknown });
 }
 
 const projectSettingsSchema = z.looseObject({ autoMemoryEnabled: z.boolean().optional() });

@@ -1,5 +1,5 @@
 // The settings: `config.json` in the home, with a default for each. A setting that cannot be read is an error that names
-// it, never a silent default; a configuration file inside a repository is never read.
+// it, never a silent default, and what is no setting is told; a configuration file inside a repository is never read.
 
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -203,15 +203,24 @@ export function settingsPath(home: string): string {
   return join(home, 'config.json');
 }
 
-/** Reads a settings file; without one all is as by default. `former`: what it has that is no setting any more. */
-export async function readSettings(path: string): Promise<Settings & { former: string[]; setsModel: boolean }> {
+export interface ReadSettings extends Settings {
+  /** What the file has that is no setting any more. */
+  former: string[];
+  /** What is said of what it has that never was one; nobody is kept from reading by it, and no model is asked. */
+  unknown?: string;
+  setsModel: boolean;
+}
+
+/** Reads a settings file; without one all is as by default. */
+export async function readSettings(path: string): Promise<ReadSettings> {
   const { settings, former, issues, setsModel } = await parseSettings(readTextNow(path) ?? '{}', path);
-  if (settings) return { ...settings, former, setsModel };
+  const unknown = issues.length > 0 ? `${issues.map(sayIssue).join('; ')}. ${remedyFor(issues)}` : undefined;
+  if (settings) return { ...settings, former, unknown, setsModel };
   throw new AppError('bad-input', `${path}: ${issues.map(sayIssue).join('; ')}.`, { remedy: remedyFor(issues) });
 }
 
 /**
- * What a text sets, or all that is wrong with it. Throws for one that is not JSON.
+ * What a text sets, where nothing is wrong but names, and all that is wrong with it. Throws for one that is not JSON.
  * @internal
  */
 export async function parseSettings(text: string, path: string) {
@@ -224,11 +233,17 @@ export async function parseSettings(text: string, path: string) {
   const all = isObject(found) ? Object.entries(found) : [];
   const known = Object.fromEntries(all.filter(([name]) => !isFormer(name)));
   const { data, error } = settingsSchema.safeParse(isObject(found) ? known : found);
+  const issues = error?.issues ?? [];
+  for (const issue of issues) {
+    if (issue.code !== 'unrecognized_keys') continue;
+    const at = issue.path.reduce<unknown>((inner, key) => Object(inner)[key], known);
+    for (const key of issue.keys) delete (at as Record<string, unknown>)[key];
+  }
   return {
-    settings: data,
+    settings: issues.length > 0 && isObject(found) ? settingsSchema.safeParse(known).data : data,
     former: all.map(([name]) => name).filter(isFormer),
     setsModel: Object.hasOwn(known, 'model'),
-    issues: error?.issues ?? [],
+    issues,
   };
 }
 

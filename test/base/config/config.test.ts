@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../../src/base/config/config.ts';
 import { FIXED, FORMER } from '../../../src/base/config/settings.ts';
+import { testApp } from '../../support/app.ts';
 import { runHere } from '../../support/run-here.ts';
+import { aSession } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const PLAIN = { HOME: '/nowhere' };
@@ -28,7 +30,6 @@ test('NOCTURNE_QUEUE_URL wins over REDIS_URL, and an empty one asks for none', a
 test.each([
   ['{ "concurrency": 65 }', 'concurrency'],
   ['{ "dayTokens": "many" }', 'dayTokens'],
-  ['{ "modell": "x" }', 'modell'],
   ['{ not json', 'config.json'],
   ['{ "zone": "Mars/Base" }', 'zone'],
 ])('config.json with %s is refused by name', async (text, named) => {
@@ -52,6 +53,30 @@ test('what is wrong in config.json is said setting by setting, and a mistyped on
     message: `${join(home, 'config.json')}: concurrency: too big: expected number to be <=64; forgetDays: projekt is not a setting; planRequest is not a setting.`,
     remedy: 'Did you mean planRequests? Correct or remove it.',
   });
+});
+
+test('what is no setting is told and left out by what reads, and no model is asked while it stands there', async () => {
+  const { environment, home, nocturne } = await testApp({
+    settings: { modell: 'x', forgetDays: { projekt: 1, user: 7 } },
+  });
+  const config = await loadConfig({}, environment);
+  expect(config.forgetDays).toMatchObject({ user: 7, project: 365 });
+  const unknown = 'forgetDays: projekt is not a setting; modell is not a setting. Did you mean model?';
+  for (const command of [['list'], ['next'], ['config'], []])
+    expect(await nocturne(...command)).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(`config.json: ${unknown}`),
+    });
+  expect(await nocturne('doctor')).toMatchObject({
+    code: 3,
+    stdout: expect.stringContaining('modell is not a setting'),
+  });
+  const { path } = aSession();
+  const refused = await nocturne('learn', path);
+  expect(refused.code).not.toBe(0);
+  expect(`${refused.stdout}${refused.stderr}`).toMatch(/No\s+model\s+is\s+asked/);
+  writeFileSync(join(home, 'config.json'), '{}');
+  expect(await nocturne('learn', path)).toMatchObject({ code: 0 });
 });
 
 test('config.json is read with comments and trailing commas; what is no JSON is named by its line', async () => {
