@@ -69,6 +69,18 @@ test('a session goes by the name of its file, whether it was read, and whether t
   });
 });
 
+test('the number of a bank card is kept of no session and no word, and one that is published for tests is', async () => {
+  const { nocturne } = await world();
+  await nocturne('learn', aSession(['Remember that their bank card 4111 1111 1111 1111 expires in May.']).path);
+  const said = await nocturne('remember', 'The card of the office is 5555-5555-5555-4444.');
+  expect(said.stderr).toContain('Secrets were taken out of the words: 1.');
+  await nocturne('remember', 'The tests pay with the card 4242 4242 4242 4242.');
+  const kept = (await nocturne('search', 'card')).stdout;
+  expect(kept).toContain('[redacted:card] expires in May');
+  expect(kept).toContain('of the office is [redacted:card]');
+  expect(kept).toContain('4242 4242 4242 4242');
+});
+
 test('without its transcript a session goes by the words that were kept of it, and by none once they are forgotten', async () => {
   const { nocturne, names } = await world();
   const session = aSession(['Hello there.', PNPM, 'Thanks.']);

@@ -10,7 +10,7 @@ import { findPasswords } from './passwords.ts';
 import { type Found, PLACEHOLDER } from './rule.ts';
 import { findInPlaces } from './secret-places.ts';
 import { findTokens } from './vendors.ts';
-import { findSeedPhrases } from './wallets.ts';
+import { findCards, findSeedPhrases } from './wallets.ts';
 
 export interface Redaction {
   text: string;
@@ -26,6 +26,7 @@ const FINDERS: ((text: string, lower: string) => Found[])[] = [
   findBlocks,
   findInPlaces,
   findSeedPhrases,
+  findCards,
   findNamed,
   findPasswords,
 ];

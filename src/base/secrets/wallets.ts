@@ -1,7 +1,9 @@
 // What opens a wallet: phrases of the published lists of words (seed-words.json), whatever stands between the words, extended keys
-// and keys to import. Each is told by its own checksum; what has none only beside what it is called.
+// and keys to import, and the numbers of bank cards (own-rules.json). Each is told by its own checksum; what has none, or one that one
+// number in ten has, only beside what it is called.
 
 import { hash } from 'node:crypto';
+import own from './own-rules.json' with { type: 'json' };
 import type { Found, Span } from './rule.ts';
 import lists from './seed-words.json' with { type: 'json' };
 
@@ -136,4 +138,33 @@ function isChecked(key: string): boolean {
   return sha256(sha256(bytes.subarray(0, -4)))
     .subarray(0, 4)
     .equals(bytes.subarray(-4));
+}
+
+const CARD =
+  /(?<![\w.,/+-]|\d[ \u00a0])(?:\d{4}([ \u00a0-])(?:\d{4}\1\d{4}\1\d{4}(?:\1\d{3})?|\d{6}\1\d{4,5})|\d{13,19})(?![\w/-]|[ \u00a0]\d|[.,:]\d)/g;
+const CARD_CALLED = new RegExp(own.cards.called);
+const CARD_OTHER = new RegExp(own.cards.other);
+const BRAND = new RegExp(own.cards.brand);
+const PUBLISHED = new Set(own.cards.published.split(' '));
+const INVENTED = new RegExp(own.cards.invented);
+
+/** Numbers of bank cards beside what they are called; those that makers publish for tests stay where a test is spoken of. */
+export function findCards(text: string, lower: string): Found[] {
+  if (!CARD_CALLED.test(lower)) return [];
+  const found: Found[] = [];
+  for (const { 0: written, index: start } of text.matchAll(CARD)) {
+    const digits = written.replace(/\D/g, '');
+    const end = start + written.length;
+    const before = lower.slice(Math.max(0, start - 60), start);
+    const around = before + lower.slice(end, end + 30);
+    if (!BRAND.test(digits) || !hasLuhn(digits) || !CARD_CALLED.test(around) || CARD_OTHER.test(before)) continue;
+    if (!PUBLISHED.has(digits) || !INVENTED.test(around)) found.push({ rule: 'card', start, end });
+  }
+  return found;
+}
+
+/** Whether its last digit is the one that the others make it, as of all cards. */
+function hasLuhn(digits: string): boolean {
+  const each = [...digits].reverse().map((digit, at) => Number(digit) * (at % 2 === 0 ? 1 : 2));
+  return each.reduce((sum, value) => sum + (value > 9 ? value - 9 : value), 0) % 10 === 0;
 }

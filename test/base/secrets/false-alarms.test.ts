@@ -68,6 +68,10 @@ const KINDS: ((random: Random, name: string) => string)[] = [
     `.css-${some('lower', 7, r)} { } .sc-${some('base62', 6, r)} { } chunk-${some('ulid', 8, r)}.js ${some('base62', 21, r)}\n`,
   (r) =>
     `arn:aws:iam::${some('hex', 12, r).replace(/\D/g, '1')}:role/deploy i-${some('hex', 17, r)} vpc-${some('hex', 8, r)} ami-${some('hex', 17, r)}\n`,
+  (r) =>
+    `the card of ${uuid(r)} moved at ${1_700_000_000_000 + r.below(9e10)}, sha ${some('hex', 40, r)}, call +49 30 ${1_000_000 + r.below(9_000_000)}\n`,
+  (r) =>
+    `card ${r.below(1e10)}, card #${r.below(1e5)}, card-${some('hex', 16, r)}, at ${r.below(9e5)} ${r.below(9e3)} ${r.below(9e3)} of the card, card id 4${some('hex', 15, r).replace(/\D/g, '1')}\n`,
 ];
 
 function uuid(random: Random): string {

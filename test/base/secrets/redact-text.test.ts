@@ -99,6 +99,10 @@ const SECRETS: [before: string, secret: string, after: string, rule: string][] =
   ['{"kind":"Secret","data":{"url":"', 'cG9zdGdyZXM6Ly9h', '"},"type":"Opaque"}', 'kubernetes'],
   ['apiVersion: v1\ndata:\n  url: ', 'cG9zdGdyZXM6Ly9h', '\nkind: Secret\n', 'kubernetes'],
   ['Cookie: ', `consent=all2026; sid=${random(24)}`, '', 'cookie'],
+  ['Their bank card ', '4111 1111 1111 1111', ' expires in May.', 'card'],
+  ['Pay with Visa ', '4012-8888-8888-1881', '.', 'card'],
+  ['{"card": "', '5555555555554444', '"}', 'card'],
+  ['Meine Kreditkarte: ', '3782 822463 10005', '\n', 'card'],
 ];
 
 describe('redact', () => {
@@ -128,6 +132,9 @@ describe('redact', () => {
     'use -----BEGIN PRIVATE KEY----- as the first line and -----END PRIVATE KEY----- as the last',
     'sk-learn, skip-this-very-long-test-name-1234567890-abc, task-1234567890-abcdefghijklmnop',
     '"password": "Password", "password": "Enter your password"',
+    'The test card of Stripe is 4242 4242 4242 4242; a card 4111 1111 1111 1112 has a wrong digit',
+    'card_id: 4111111111111111; the card was made at 1764393770123456, called +49 4111 1111 1111 1111',
+    'The columns are 4111 1111 1111 1111 wide',
     'Cookie: the banner asks once. Set-Cookie: SameSite=Lax; cookie: theme=dark; const cookie = req.cookies.session',
     `data: ${Buffer.from('Nothing of a key stands in here, version 12').toString('base64')}`,
     `{"next_page_token": "${random(40)}", "nextPageToken":"${random(40)}", "continuation_token": "${random(40)}"}`,
