@@ -75,8 +75,9 @@ test('the number of a bank card is kept of no session and no word, and one that 
   const said = await nocturne('remember', 'The card of the office is 5555-5555-5555-4444.');
   expect(said.stderr).toContain('Secrets were taken out of the words: 1.');
   await nocturne('remember', 'The tests pay with the card 4242 4242 4242 4242.');
-  const kept = (await nocturne('search', 'card')).stdout;
-  expect(kept).toContain('[redacted:card] expires in May');
+  const kept = (await nocturne('search', 'card')).stdout + (await nocturne('list', '--sessions')).stdout;
+  expect(kept).toContain('Remember that their bank card [redacted:card] expires in May.');
+  expect(kept).not.toContain('4111');
   expect(kept).toContain('of the office is [redacted:card]');
   expect(kept).toContain('4242 4242 4242 4242');
 });
