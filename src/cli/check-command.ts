@@ -22,6 +22,7 @@ import { canAsk, confirm } from '../terminal/ask.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
 import { plainly } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
+import { takeInLeft } from '../worker/first-start.ts';
 import { placeOf } from '../worker/whose-memory.ts';
 import { type CommonOptions, configFor, MEMORY, memoryHere, requirePerson, withApp } from './cli-options.ts';
 import type { CommandSpec } from './spec.ts';
@@ -60,7 +61,11 @@ confirm KEY. Exit code: 0 fine or fixed, 1 problems are left.`,
     await withApp(call, async (app) => {
       const memory = await memoryHere(app);
       const isAfterDump = app.db.engine === 'postgres' && isRestoring;
-      const restored = from || isAfterDump ? await afterRestore(app.memories) : undefined;
+      const restored = isAfterDump
+        ? await afterRestore(app.memories)
+        : from
+          ? await takeInLeft(app.config, app.memories)
+          : undefined;
       if (restored && !options.json) note(sayRestored(restored, from));
       if (!memory) {
         if (damage) return tell({ memory: home, findings, restored }, options);

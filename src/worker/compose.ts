@@ -1,7 +1,7 @@
 // The only place where the parts are wired: settings in, memories and the jobs on them out. Every face uses it.
 // Opening opens the database, and no memory; a job is loaded when it is first run.
 
-import { basename, dirname } from 'node:path';
+import { basename } from 'node:path';
 import type { DreamEstimate } from '../../jobs/dream/dream-proposal.ts';
 import type { DreamReport, DreamRequest } from '../../jobs/dream.ts';
 import type { Edited, edit, editInPlace, pin, restore } from '../../jobs/edit.ts';
@@ -44,7 +44,7 @@ import { pausesOf } from '../queue/pauses.ts';
 import { ceilingsOf, type KeyCeiling, spendOf } from '../queue/spend.ts';
 import { keepLooks } from '../queue/swept.ts';
 import { boundDecompression } from '../transcript/records.ts';
-import { type Describe, takeInBefore, takeInDirectory, takeInLeft } from './first-start.ts';
+import { describing, takeInBefore, takeInDirectory, takeInLeft } from './first-start.ts';
 import { boundRun, byHand, type Parts, wallOf } from './job-bounds.ts';
 
 /** What may be asked for with a job. */
@@ -142,14 +142,13 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
   const clock = db.engine === 'sqlite' ? given.clock : await clockOf(db, given);
   const userDirOf = (of: Config) => canonicalPath(scopeDir(of, { memory: 'user', cwd: '/' }));
   const userDir = userDirOf(given);
-  const describe: Describe = (dir) =>
-    dir === userDir ? { scope: 'user', name: 'user' } : { scope: 'project', name: basename(dirname(dir)) };
+  const describe = describing(given);
   const log = openLog({ home, maxBytes: given.logBytes, clock });
   const limits = { memoryBytes: given.memoryBytes, memories: given.maxMemories, totalBytes: given.totalMemoryBytes };
   const takeIn = (dir: string) => takeInDirectory(dir, { memories, describe });
   const memories: Memories = new Memories({ db, home, clock, limits, takeIn });
   await takeInBefore(given, { memories, describe, log });
-  if (isLost) await takeInLeft(given, { memories, describe });
+  if (isLost) await takeInLeft(given, memories);
   // Where several machines share it, the limits and the zone that it keeps count.
   const config =
     db.engine === 'sqlite' ? given : { ...given, clock, dayMoneyUsd: undefined, ...(await ceilingsOf(db, given)) };

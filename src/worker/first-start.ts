@@ -3,6 +3,7 @@
 // And the start after a database was lost.
 
 import { basename, dirname, join } from 'node:path';
+import type { Restored } from '../../jobs/after-restore.ts';
 import type { Config } from '../base/config/config.ts';
 import { onAppError } from '../base/errors.ts';
 import { canonicalPath, listNames } from '../base/files/directories.ts';
@@ -51,27 +52,37 @@ export async function takeInBefore(
     await log('warn', { event: 'trouble', store: place, error: `It was not taken in: ${why}` });
 }
 
-/** Of a home whose database was lost, without a copy of it: directories that were memories are so again. */
-export async function takeInLeft(
-  config: Config,
-  { memories, describe }: { memories: Memories; describe: Describe },
-): Promise<void> {
+/** What a memory in this directory is, as far as the directory tells. */
+export function describing(config: Config): Describe {
+  const userDir = canonicalPath(scopeDir(config, { memory: 'user', cwd: '/' }));
+  return (dir) =>
+    dir === userDir ? { scope: 'user', name: 'user' } : { scope: 'project', name: basename(dirname(dir)) };
+}
+
+/** Of a home whose database was lost: directories that were memories, and in a copy of it are not yet, are so again. */
+export async function takeInLeft(config: Config, memories: Memories): Promise<Restored> {
+  const describe = describing(config);
   const projects = join(config.agentMemory.remoteDir ?? config.claudeDir, 'projects');
   const others = [memoryDirIfTold(config, {}) ?? '', scopeDir(config, { memory: 'user', cwd: '/' })];
   const dirs = [...others, ...listNames(projects).map((name) => join(projects, name, 'memory'))];
   const read = async (dir: string) => {
-    // By a session of it a project is known again, in its clones too.
-    const file = listNames(dirname(dir)).findLast((name) => name.endsWith('.jsonl'));
-    const open = (path: string) => openSession(path, { isLive: true }).catch(onAppError(() => null));
-    const { cwd = '/' } = (file && (await open(join(dirname(dir), file)))) || {};
-    const root = canonicalPath(memoryDirIfTold(config, { cwd }) ?? '') === dir ? gitRoot(cwd) : null;
+    // In its clones too.
+    const root = await rootBeside(config, dir);
     const named = root === null ? describe(dir) : { ...describe(dir), name: basename(root) };
     const row = await memories.ofDirectory(dir, { ...named, isLook: true });
     if (root !== null) await noteOrigin(memories.db, row, { root, config });
   };
   for (const dir of dirs.filter(hasLedger).map(canonicalPath)) await read(dir).catch(onAppError(() => {}));
   const { afterRestore } = await import('../../jobs/after-restore.ts');
-  await afterRestore(memories);
+  return afterRestore(memories);
+}
+
+/** The repository that a memory is of, by a session that lies beside it; null: none tells. */
+export async function rootBeside(config: Config, dir: string): Promise<string | null> {
+  const file = listNames(dirname(dir)).findLast((name) => name.endsWith('.jsonl'));
+  const open = (path: string) => openSession(path, { isLive: true }).catch(onAppError(() => null));
+  const { cwd = '/' } = (file && (await open(join(dirname(dir), file)))) || {};
+  return canonicalPath(memoryDirIfTold(config, { cwd }) ?? '') === dir ? gitRoot(cwd) : null;
 }
 
 const IS_USED = 'select 1 where exists (select 1 from nocturne.store) or exists (select 1 from nocturne_home.api_key)';

@@ -8,6 +8,7 @@ import { isByProject } from '../memory/places.ts';
 import { type SameProject, sameProjects, saySame } from '../memory/same-project.ts';
 import { fromHome, shellPath } from '../terminal/phrases.ts';
 import type { App } from './compose.ts';
+import { rootBeside } from './first-start.ts';
 
 export interface Whose {
   /** A project by where it lies, a store by its name, else the directory. */
@@ -58,7 +59,10 @@ export async function whoseMemory(
     'select distinct cwd from session where memory = ? and cwd is not null order by cwd',
     memory.id,
   );
-  const all = [...new Set(rows.map(({ cwd }) => gitRoot(cwd) ?? cwd))];
+  const told = rows.map(({ cwd }) => gitRoot(cwd) ?? cwd);
+  // After a restore no row tells of its sessions.
+  const beside = told.length === 0 && memory.dir !== null ? await rootBeside(config, memory.dir) : null;
+  const all = [...new Set(beside === null ? told : [beside])];
   // A checkout that was moved is known by where it is now.
   const standing = all.filter(isDirectory);
   const keeps = async (cwd: string) => {

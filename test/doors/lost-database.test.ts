@@ -104,6 +104,23 @@ test.each(['no copy', 'before it was said', 'before it was forgotten', 'while it
   },
 );
 
+test('a project that began after the newest copy is listed after the restore, by its name', async () => {
+  const { home, user, done, listed } = await remembered();
+  await backUp(home, { now: new Date('2026-11-21T01:00:00Z') });
+  const late = join(user, 'late');
+  mkdirSync(join(late, '.git'), { recursive: true });
+  writeFileSync(join(late, '.git', 'HEAD'), 'ref: refs/heads/main\n');
+  const beside = dirname(projectMemoryDir(join(user, '.claude'), late));
+  mkdirSync(beside, { recursive: true });
+  const id = '31111111-2222-4333-8444-555555555555';
+  await done(['learn', aSession(['Always close the gate.'], { id, dir: beside, cwd: late }).path], late);
+  const before = await listed();
+  for (const name of readdirSync(home)) if (name.startsWith('nocturne.db')) rmSync(join(home, name));
+  await done(['check', '--restore']);
+  expect(await listed()).toEqual(before);
+  expect(await done(['list', '--all'])).toMatch(/ ~\/late cd ~\/late && nocturne list /);
+});
+
 test('where it is damaged, check --restore reads every memory directory again, and work goes on', async () => {
   const { home, done, listed } = await remembered();
   const before = await listed();
