@@ -126,6 +126,7 @@ async function runExtractor(
     isKnown: (candidate) => known.has(entryId(candidate)),
     redact,
     messages: () => excerpt.sources.values(),
+    excerpt: excerpt.text,
     tried: () => excerpt.tried,
     told,
     isRemembered: (text) => shown.topics.split('\n').some((line) => line.endsWith(` ${text}`)),

@@ -64,6 +64,8 @@ export interface CheckOptions {
   find(id: string): EvidenceSource | undefined;
   /** All messages that are shown, in source order. */
   messages(): Iterable<EvidenceSource>;
+  /** What is shown of them, with marks where a text is cut; default: nothing is cut. */
+  excerpt?: string;
   /** The answered calls of the main agent, in order, shown or not; default: none. */
   tried?(): readonly TriedCall[];
   /** The lines that memory told the session; default: none. */

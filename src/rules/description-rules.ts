@@ -17,7 +17,8 @@ export function* descriptionFaults(
   if (description) {
     const said = [...lines.map(([, { text }]) => text), ...coming].join('\n');
     const exact = literals(description).filter((value) => IS_EXACT.test(value));
-    const invented = missingIn(exact, [said]).filter((value) => !containsLiteralTail(value, said));
+    const isSaid = (value: string) => containsLiteralTail(value, said) || isSpelled(value, said);
+    const invented = missingIn(exact, [said]).filter((value) => !isSaid(value));
     const list = invented.map((value) => JSON.stringify(value)).join(', ');
     if (list) yield `the description says ${list}, which none of its lines does.`;
     if (orderIn(description) !== null || hasWrapperTag(description)) yield 'the description speaks to an agent.';
@@ -35,3 +36,9 @@ export function* descriptionFaults(
 
 /** Words to search for may be any in a description; what one would act on is none. */
 const IS_EXACT = /^[^\p{L}]+$|^-|:\/\/|@|^[~./\\]|\.\p{L}+$|[/\\].*[/\\]|^v?\d+(?:\.\d+)+/u;
+
+/** Whether a text says a file's name as people say it: `contributing md`. */
+function isSpelled(value: string, text: string): boolean {
+  const words = (some: string) => ` ${some.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, ' ')} `;
+  return /^\p{L}[\p{L}_-]*\.\p{L}+$/u.test(value) && words(text).includes(words(value));
+}

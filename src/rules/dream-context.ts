@@ -4,6 +4,7 @@
 // session, so that half of the words are enough. Pure: what may be done is decided in operation-rules.ts.
 
 import type { Day } from '../base/time.ts';
+import { claimsSpeaker } from './languages.ts';
 import type { Found } from './lessons.ts';
 import { distinctValues, isValueIn, literals, valuesIn } from './literals.ts';
 import {
@@ -223,19 +224,52 @@ export function carrierOf(line: KnownLine, put: Put, context: DreamContext): New
 }
 
 /**
- * The line that goes of which this one, that cites no entry, is what still holds: its words in their order, some left out. It
- * rests on what that rested on.
+ * The line that goes of which this one, that cites no entry, is what still holds: its words in their order, some left out, a path
+ * as the put renames it. It rests on what that rested on.
  */
-export function wholeOf<Line extends KnownLine>(line: NewLine, out: Iterable<Line>): Line | undefined {
+export function wholeOf<Line extends KnownLine>(
+  line: NewLine,
+  out: Iterable<Line>,
+  renames: [string, string][] = [],
+): Line | undefined {
   if (line.entries.length > 0) return undefined;
-  const wordsOf = (text: string) => text.split(/[.,;:]*\s+|[.,;:]+$/);
-  return [...out].find(({ text, isPersons }) => {
-    const left = wordsOf(line.text).values();
-    let next = left.next();
-    for (const word of wordsOf(text)) if (word === next.value) next = left.next();
-    return next.done === true && !isPersons && !isOpposite(text, line.text);
+  const isWhole = (text: string) => strayIn(line.text, text) === null && !isOpposite(text, line.text);
+  return [...out].find(({ text, isPersons }) => !isPersons && [text, ...renamedIn(text, renames)].some(isWhole));
+}
+
+/** The first word of a line that another does not say in its place, with how many it says before; null where it says all. */
+function strayIn(line: string, text: string): { word: string; before: number } | null {
+  const wordsOf = (some: string) => some.replaceAll('`', '').split(/[.,;:]*\s+|[.,;:]+$/);
+  const words = wordsOf(line).filter((word) => word !== '');
+  let before = 0;
+  for (const word of wordsOf(text)) if (word === words[before]) before += 1;
+  const word = words[before];
+  return word === undefined ? null : { word, before };
+}
+
+/** Which word keeps a line from being what is left of one of these; empty where none of them goes. */
+export function sayStray({ text }: NewLine, out: KnownLine[]): string {
+  const strays = out.flatMap((old) => strayIn(text, old.text) ?? []).sort((a, b) => b.before - a.before);
+  return strays[0] ? `; ${JSON.stringify(strays[0].word)} does not stand in its place there` : '';
+}
+
+const PATH = /[^/]\/[^/]/;
+
+/** Paths of which an entry of the put names both: lines that go may name the one, and come back with the other. */
+export function renamesOf(put: Put, context: DreamContext): [string, string][] {
+  return knownEntries(context, entryIds(put)).flatMap(({ text, changes = '', isWithdrawn }) => {
+    const named = isWithdrawn ? [] : literals(`${text}\n${changes}`).map((value) => value.replace(/\/$/, ''));
+    const paths = [...new Set(named)].filter((value) => PATH.test(value) && !/\s/.test(value));
+    return paths.flatMap((one) => paths.flatMap((other): [string, string][] => (one === other ? [] : [[one, other]])));
   });
 }
+
+/** A text with each path as it is renamed, also where it begins a longer one or stands in a command. */
+export const renamedIn = (text: string, renames: [string, string][]) =>
+  renames.flatMap(([from, to]) => {
+    const other = text.replace(new RegExp(`(?<![\\w./-])${RegExp.escape(from)}(?![\\w-])`, 'g'), () => to);
+    return other === text ? [] : [other];
+  });
 
 /**
  * The topics that lose a line to an operation. What is no longer true is true nowhere: it goes from every topic where
@@ -268,13 +302,17 @@ export function certaintyOf(text: string, { cited, carried }: { cited: KnownEntr
     cited.filter(({ strength }) => strength === 'stated'),
     carried.filter((each) => !isPlain(each)),
   ];
-  const stated = [...entries.map(saidBy), ...carried.filter(isPlain).map((line) => [line.text])];
+  const stated = [...entries.map(personsFirst), ...carried.filter(isPlain).map((line) => [line.text])];
   const shown = [
     ...cited.filter(({ strength }) => strength === 'implied').map((entry) => ({ ...entry, words: saidBy(entry) })),
     ...habits.flatMap((line) => (line.sources ?? []).map((source) => ({ ...source, words: [line.text] }))),
   ];
-  const isSaid = (clause: string) => (words: string[]) =>
-    !/\p{L}{2}/u.test(clause) || carriedShare(clause, words) >= CARRIED_SHARE;
+  // That a person asked or wants it is shown by its being theirs.
+  const isCarried = (clause: string) => (words: string[]) =>
+    [clause, clause.replace(claimsSpeaker(clause) ?? '', '')].some(
+      (said) => carriedShare(said, words) >= CARRIED_SHARE,
+    );
+  const isSaid = (clause: string) => (words: string[]) => !/\p{L}{2}/u.test(clause) || isCarried(clause)(words);
   const countSessions = (clause: string) =>
     new Set(shown.filter(({ words }) => isShownBy(clause, words.join('\n'))).map(sessionOf)).size;
   const unstated = clausesOf(text).filter((clause) => !stated.some(isSaid(clause)));
@@ -301,6 +339,15 @@ export function withAgain(entry: KnownEntry, out: Map<string, KnownLine>): Known
 }
 
 export const saidBy = ({ text, quotes }: KnownEntry) => [text, ...quotes];
+
+/** The same, what a person said before what they answer: of many quotes only the first carry anything. */
+function personsFirst({ text, quotes, speakers = [] }: KnownEntry): string[] {
+  const { true: own = [], false: others = [] } = Object.groupBy(
+    quotes,
+    (_, at) => `${speakers[at] === 'human'}` as const,
+  );
+  return [text, ...own, ...others];
+}
 
 /** Two values of one kind of a line, of which what it rests on has one each: such texts look alike, and speak of two things. */
 export function apartIn(line: string, said: { text: string }[]): [string, string] | null {

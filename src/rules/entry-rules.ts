@@ -19,7 +19,7 @@ import { uncarriedFault, unsaidValueFaults, widenedFault } from './carried.ts';
 import { CLAUSE, claimsSpeaker, findRelativeDate, isQuestion, orderIn, speaksToAgent } from './languages.ts';
 import { provenLesson } from './lesson-rules.ts';
 import type { Proof } from './lessons.ts';
-import { countWords, findQuote, foldSpace } from './quotes.ts';
+import { countWords, findCut, findQuote, foldSpace } from './quotes.ts';
 import { ownWords } from './spoken-text.ts';
 
 type Problem = { problem: string };
@@ -113,10 +113,14 @@ function textProblem(text: string): string | null {
 // Quotes.
 
 /** The message that is named, with the words in it that are quoted. */
-function findEvidence(message: string, quote: string, { find, messages }: CheckOptions): Quoted | Problem {
+function findEvidence(
+  message: string,
+  quote: string,
+  { find, messages, excerpt = '' }: CheckOptions,
+): Quoted | Problem {
   const source = find(message);
   if (!source) return { problem: `message: no message ${message} here. Use an id as shown in [brackets].` };
-  const words = findQuote(source.text, quote);
+  const words = findQuote(source.text, quote) ?? findCut(source.text, quote, excerpt);
   const asked = words === null && source.asked !== undefined ? findQuote(source.asked, quote) : null;
   if (asked !== null) {
     const { asked: text = '', words: _, chosen: __, ...answer } = source;

@@ -29,7 +29,10 @@ import {
   type Operation,
   type Put,
   type Rename,
+  renamedIn,
+  renamesOf,
   saidBy,
+  sayStray,
   sessionOf,
   topicOfLine,
   topicsLosing,
@@ -247,9 +250,10 @@ function* lineFaults(line: NewLine, put: Put, night: Night): Faults {
     if (known && (!isRule || from?.type === type)) out.set(id, known);
   }
   const taken = [...out.values()];
-  const whole = wholeOf(line, taken);
+  const renames = renamesOf(put, context);
+  const whole = wholeOf(line, taken, renames);
   if (line.entries.length === 0 && !whole)
-    return yield `the line ${text} cites no entry: only what is left of a line in "out" may, its words in their order, without what changed.`;
+    return yield `the line ${text} cites no entry: only what is left of a line in "out" may, its words in their order, without what changed${sayStray(line, taken)}.`;
   const cited = knownEntries(context, line.entries).map((entry) => withAgain(entry, out));
   for (const { id, isWithdrawn } of cited) if (isWithdrawn) yield `the line ${text} cites ${id}, which is withdrawn.`;
   const others = cited.filter(({ by }) => by !== 'human' && by !== 'person');
@@ -268,7 +272,8 @@ function* lineFaults(line: NewLine, put: Put, night: Night): Faults {
   const own = cited.flatMap((entry) => [...saidBy(entry), entry.at.slice(0, 10)]);
   const changed = shareIn(line.text, own.join('\n')) >= SAID_THERE ? cited.flatMap(({ changes = '' }) => changes) : [];
   const days = taken.flatMap(({ sources = [] }) => sources.map(({ at }) => at.slice(0, 10)));
-  const invented = missingIn(valuesIn(line.text), [...own, ...changed, ...taken.map((old) => old.text), ...days]);
+  const before = taken.flatMap((old) => [old.text, ...renamedIn(old.text, renames)]);
+  const invented = missingIn(valuesIn(line.text), [...own, ...changed, ...before, ...days]);
   if (invented.length > 0)
     yield `nothing that ${text} rests on says ${list(invented)}: cite what says it, or leave it out.`;
   const sessions = new Set([...cited, ...taken.flatMap(({ sources = [] }) => sources)].map(sessionOf));

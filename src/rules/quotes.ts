@@ -30,6 +30,18 @@ export function findQuote(text: string, quote: string): string | null {
   return place && source.slice(...place).trim();
 }
 
+/** The whole words of a quote that ends or begins where `shown` cuts `text` within a word; null for any other. */
+export function findCut(text: string, quote: string, shown: string): string | null {
+  const [whole, seen] = [quote, shown].map((each) => foldSpace(each.replace(/^[^\S\n]*\| ?/gm, ''))) as [
+    string,
+    string,
+  ];
+  if (!foldSpace(text).includes(whole)) return null;
+  const [isHead, isTail] = [seen.includes(`${whole} … `), seen.includes(` … ${whole}`)];
+  const ended = isHead ? whole.replace(/\s+\S+$/, '') : whole;
+  return isHead || isTail ? findQuote(text, isTail ? ended.replace(/^\S+\s+/, '') : ended) : null;
+}
+
 /** A quote with what its first and last sentence say before and behind it; null where it does not stand there. */
 export function sentenceAround(text: string, quote: string): { before: string; said: string; after: string } | null {
   const source = foldSpace(text);

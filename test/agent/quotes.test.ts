@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findQuote } from '../../src/rules/quotes.ts';
+import { findCut, findQuote } from '../../src/rules/quotes.ts';
 
 const sentence = fc
   .array(
@@ -48,4 +48,15 @@ describe('for any message', () => {
     expect(findQuote(answered, 'See below.')).toBe('See below.');
     expect(findQuote(answered, 'he bot found')).toBeNull();
   });
+});
+
+it('finds the whole words of a quote that ends or begins where the excerpt cuts a word, and nowhere else', () => {
+  const text = 'Published redesign.html at https://example.com/artifact/7e76d82e-c9b9 unless shared from the page';
+  const shown =
+    '| Published redesign.html at https://example.com/artif\n| … 20 characters left out …\n| ess shared from the page';
+  const cut = (quote: string) => findCut(text, quote, shown);
+  expect(cut('redesign.html at https://example.com/artif')).toBe('redesign.html at');
+  expect(cut('ess shared from the page')).toBe('shared from the page');
+  expect(cut('Published redesign.html at https://exam')).toBeNull();
+  expect(cut('redesign.html at https://example.org/artif')).toBeNull();
 });

@@ -165,6 +165,20 @@ put Use pnpm in the api.
 put Use yarn in the web.
 ! cites no entry
 
+which word a line that cites nothing says beyond the one that goes
+- Use npm in the api, linked by \`ln -s api ~/lib/api\`.
+~ Use pnpm in the api.
+put Use pnpm in the api.
+put Use npm, linked straight to \`~/lib/api\`.
+! "straight" does not stand in its place there
+
+a path that no entry names beside the old one is no rename
+- Check with \`go build -X a.io/x/sync/cmd/version\`.
+~ The module path is \`a.io/x/git-sync\` now.
+put The module path is \`a.io/x/git-sync\` now.
+put Check with \`go build -X a.io/x/git-sync/cmd/version\`.
+! cites no entry
+
 a line says a value that nothing says
 ~ Use pnpm.
 put Use pnpm 9.
@@ -499,6 +513,33 @@ a late old statement gives way to a line
 ~ (earlier) Use npm.
 drop gave-way l1
 
+a path that an entry renames is renamed in what is left of a line, and in a command of it
+- Check with \`go build -X a.io/x/sync/cmd/version=test ./cmd\`; the \`a.io/x/sync/*\` filter misses the bare path.
+~ The module path is \`a.io/x/git-sync\`: references to \`a.io/x/sync\` are replaced.
+put The module path is \`a.io/x/git-sync\`: references to \`a.io/x/sync\` are replaced.
+put Check with \`go build -X a.io/x/git-sync/cmd/version=test ./cmd\`.
+over a.io/x/sync/*
+over go build -X a.io/x/sync/cmd/version=test ./cmd
+
+and where a line cites that entry
+- Check with \`go build -X a.io/x/sync/cmd/version=test ./cmd\`.
+~ The module path is \`a.io/x/git-sync\`: references to \`a.io/x/sync\` are replaced.
+put References to \`a.io/x/sync\` are replaced: check with \`go build -X a.io/x/git-sync/cmd/version=test ./cmd\`; module path \`a.io/x/git-sync\`.
+over go build -X a.io/x/sync/cmd/version=test ./cmd
+
+what is left of a command in a line
+- The plugin is linked by \`ln -s api ~/lib/api\` on this machine.
+~ The api is a package, nothing is linked by \`ln -s api\`.
+put The api is a package, nothing is linked by \`ln -s api\`.
+put The plugin is \`~/lib/api\` on this machine.
+over ln -s api ~/lib/api
+
+a description names a file that lines spell
+described Before changing the guide
+~ (earlier) The contributing md names the first steps.
+put The contributing md names the first steps.
+description Before changing CONTRIBUTING.md
+
 what implied entries do not show is dropped without a limit
 ~ (implied) Tea.
 drop unsupported
@@ -536,6 +577,20 @@ test('each entry is known, and in one operation, or in one for each topic of whi
   expect(inCopy({ topic: 'copy', out: ['l2'], over: ['npm'] })).not.toContain('more than one');
   expect(inCopy({ topic: 'ops', out: ['l2'] })).toContain('e1 is in more than one operation');
   expect(inCopy({ topic: 'copy', out: ['l1'] })).toContain('e1 is in more than one operation');
+});
+
+test('a line may say that a person asked what they asked, also where they said more', () => {
+  const context = two();
+  const entry = context.entries.get('e1') as KnownEntry;
+  Object.assign(entry, {
+    text: 'Do not reach for Vale anymore.',
+    quotes: ['yes', 'Note in memory not to reach for Vale anymore?', 'why are you still using vale?'],
+    speakers: ['human', 'assistant', 'human'],
+  });
+  const faults = (text: string) =>
+    checkOperations([put('e1', text), put('e2', 'Listen on port 8080.')], context).join();
+  expect(faults('Do not reach for Vale anymore: the user asked why it was still used.')).toBe('');
+  expect(faults('Do not reach for Vale anymore: the user asked what it costs each month.')).toContain('word it as');
 });
 
 test('a line goes once, and from every topic where it is no longer true', () => {

@@ -21,6 +21,7 @@ import {
   type NewLine,
   type Operation,
   type Put,
+  renamesOf,
   sessionOf,
   topicsLosing,
   wholeOf,
@@ -254,8 +255,7 @@ function lineOf(
   line: NewLine,
   { put, gone, context }: { put: Put; gone: Map<string, DraftLine>; context: DreamContext<Draft> },
 ): TopicEdit['add'][number] {
-  const isOfModel = entryIds(put).length > 0;
-  const whole = isOfModel ? wholeOf(line, gone.values()) : undefined;
+  const whole = entryIds(put).length > 0 ? wholeOf(line, gone.values(), renamesOf(put, context)) : undefined;
   // A person's own words, which no entry supports.
   if (line.entries.length === 0 && !whole) return line;
   // A habit of which this is a part shows it, too.
