@@ -59,14 +59,20 @@ export const INSTRUCTIONS: OptionSpec = [
   'what to keep, in your words; never overrides the rules',
 ];
 
+/** Some commands ask twice. */
+const told = new WeakSet<CommonOptions>();
+
 /** The settings with what a command was given of them. */
-export async function configFor({ memory, model, scope }: CommonOptions): Promise<Config> {
+export async function configFor(options: CommonOptions): Promise<Config> {
+  const { memory, model, scope } = options;
   const [{ loadConfig }, { sayFormer }] = await Promise.all([
     import('../base/config/config.ts'),
     import('../base/config/settings.ts'),
   ]);
   const config = await loadConfig({ memoryDir: memory, model });
-  for (const said of [sayFormer(config.former), config.unknown]) if (said) note(`config.json: ${said}`);
+  for (const said of [sayFormer(config.former), config.unknown])
+    if (said && !told.has(options)) note(`config.json: ${said}`);
+  told.add(options);
   if (memory !== undefined && statNow(memory)?.isFile)
     throw new AppError('bad-input', `--memory ${memory} is a file.`, { remedy: 'Give the memory directory.' });
   if (scope === undefined || scope === 'project') return config;

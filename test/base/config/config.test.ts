@@ -67,6 +67,7 @@ test('what is no setting is told and left out by what reads, and no model is ask
       code: 0,
       stderr: expect.stringContaining(`config.json: ${unknown}`),
     });
+  expect((await nocturne()).stderr.split('modell is not')).toHaveLength(2);
   expect(await nocturne('doctor')).toMatchObject({
     code: 3,
     stdout: expect.stringContaining('modell is not a setting'),
