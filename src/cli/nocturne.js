@@ -19,7 +19,8 @@ void import('node:v8')
     // Nothing that waits is worth optimizing, and the compilers' own code is 8 MB: the first work takes this back (worker.ts).
     // A worker that works and ends does not wait, and what Node compiled for a command is its own only by the same flags.
     const isWaiting = process.argv[2] === 'worker' && !process.argv.includes('--once');
-    if (isWaiting) for (const flag of ['--no-opt', '--no-maglev', '--optimize-for-size']) setFlagsFromString(flag);
+    if (isWaiting)
+      for (const flag of ['--no-opt', '--no-maglev', '--no-sparkplug', '--optimize-for-size']) setFlagsFromString(flag);
     return import('./cli.ts');
   })
   .then(({ main }) => main(process.argv));

@@ -88,7 +88,7 @@ export async function runWorker(app: App, options: WorkerOptions): Promise<void>
 
 /** Takes back what a worker that waits, perhaps for days, does without (nocturne.js): real sessions take three times as long so. */
 function workAtSpeed(): void {
-  for (const flag of ['--opt', '--maglev', '--no-optimize-for-size']) setFlagsFromString(flag);
+  for (const flag of ['--opt', '--maglev', '--sparkplug', '--no-optimize-for-size']) setFlagsFromString(flag);
 }
 
 class Loop {
