@@ -86,10 +86,14 @@ async function countAll({ publish, sessions }: ChainOptions, parts: Play['parts'
   if (!sessionsDir(sessions))
     return print('Without --sessions DIR no play is played again: told are the figures as published.');
   for (const path of keptPlays()) {
-    const { play, asked, others, isToldTheSame } = await playAgain(path, { sessions, parts });
+    const { play, asked, others, isShort, isToldTheSame } = await playAgain(path, { sessions, parts });
     const earlier = others > 0 ? `, ${others} of them made with an earlier prompt (${play.commit})` : '';
     const told = isToldTheSame ? 'told the same' : 'told otherwise';
-    print(`${basename(path)}: ${play.system} on ${play.chain}: ${asked} answers${earlier}; ${told}.`);
+    if (isShort)
+      print(
+        `${basename(path)}: ${play.system} on ${play.chain}: today more is asked than was answered (${play.commit}).`,
+      );
+    else print(`${basename(path)}: ${play.system} on ${play.chain}: ${asked} answers${earlier}; ${told}.`);
   }
 }
 

@@ -13,7 +13,7 @@ import { toldLines } from './lines.ts';
 import { linksOf } from './links.ts';
 import { readLines } from './needs.ts';
 import { type Played, playChain, playIn, type ToldTo, toldIn } from './play.ts';
-import { type Answered, answersIn } from './recorded-model.ts';
+import { type Answered, answersIn, NO_ANSWER } from './recorded-model.ts';
 
 export const PLAYS = join(import.meta.dirname, '../chains/plays');
 
@@ -41,6 +41,8 @@ export interface PlayedAgain {
   asked: number;
   /** How many requests are others now than those whose answers they got. */
   others: number;
+  /** Whether more is asked now than was answered then: nothing is known of the rest. */
+  isShort: boolean;
   isToldTheSame: boolean;
 }
 
@@ -59,7 +61,11 @@ export async function playAgain(
     const environment = { PATH: process.env.PATH, ANTHROPIC_API_KEY: 'none' };
     const again = await playChain(play.chain, { out, system, model, sessions, environment, parts, first });
     const told = hashes(play.sessions.slice(0, first), again.told);
-    return { play, ...again, isToldTheSame: told.every((hash, at) => hash === play.told[at]) };
+    return { play, ...again, isShort: false, isToldTheSame: told.every((hash, at) => hash === play.told[at]) };
+  } catch (error) {
+    // Code that takes or refuses something else asks more than was answered then.
+    if (!(error as Error).message.includes(NO_ANSWER)) throw error;
+    return { play, asked: 0, others: 0, isShort: true, isToldTheSame: false };
   } finally {
     rmSync(out, { recursive: true, force: true, maxRetries: 5 });
   }

@@ -53,7 +53,9 @@ export function publishedColumns(): Map<SystemName, Column> {
     grade === 'C' || told == null ? [] : { chain, source, told },
   );
   const ours = columns.get('nocturne') ?? { ...NO_COLUMN(), needs: before };
-  const others = columns.get('nothing') ?? NO_COLUMN();
+  // Where nothing is kept, nothing is told: that needs no judge.
+  const untold = ours.needs.map((need) => ({ ...need, told: 'none' }));
+  const others = columns.get('nothing') ?? { ...NO_COLUMN(), needs: untold };
   ours.tasks = tasks.flatMap(({ isTold, fault }) => (isTold ? fault === '' : []));
   others.tasks = tasks.flatMap(({ isTold, fault }) => (isTold ? [] : fault === ''));
   return new Map<SystemName, Column>([

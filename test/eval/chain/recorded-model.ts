@@ -8,6 +8,8 @@ import { request as overHttps } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { text as bodyOf } from 'node:stream/consumers';
 
+export const NO_ANSWER = 'No answer is recorded';
+
 export interface Answered {
   step: string;
   /** SHA-256 of the request: whether the code asks now what was asked then. */
@@ -33,8 +35,7 @@ export async function recordedModel(path: string, behind: string | undefined) {
     let answer = url.includes('count_tokens') ? undefined : kept.filter((each) => each.step === step)[given];
     if (answer && answer.asked !== asked) others += 1;
     if (!answer) {
-      if (behind === undefined)
-        return response.writeHead(400).end('No answer is recorded, and ANTHROPIC_BASE_URL is not set.');
+      if (behind === undefined) return response.writeHead(400).end(`${NO_ANSWER}, and ANTHROPIC_BASE_URL is not set.`);
       const since = performance.now();
       const got = await passOn(new URL(url, behind), { method, headers, body }).catch((error: Error) => error);
       waited += performance.now() - since;
