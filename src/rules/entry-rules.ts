@@ -43,10 +43,12 @@ export async function checkEntry(entry: ProposedEntry, options: CheckOptions): P
   if (quoted.length < entry.evidence.length || text === '') return told(faults);
   const [first] = quoted as Candidate['quoted'];
   const { by, source } = first;
-  const isStrict = isOfPerson(entry) || claimsSpeaker(text) !== null || speaksToAgent(text);
   const shown = [...options.messages()];
-  const candidate: Candidate = { entry, text, quoted: [first, ...quoted.slice(1)], shown, options, isStrict };
-  const speaker = speakerFault(candidate);
+  const read: Candidate = { entry, text, quoted: [first, ...quoted.slice(1)], shown, options, isStrict: true };
+  const rest = withoutShown(read);
+  const isStrict = isOfPerson(entry) || claimsSpeaker(rest) !== null || speaksToAgent(text);
+  const candidate = { ...read, isStrict };
+  const speaker = speakerFault(candidate, rest);
   if (speaker) faults.push(speaker);
   // Who said it decides what has to carry it.
   if (!speaker || !isStrict)
@@ -156,7 +158,22 @@ function isTyped(quote: string, { text }: EvidenceSource): boolean {
 
 // Speakers.
 
-function speakerFault(candidate: Candidate): string | null {
+/** The text of a finding without the clauses that say what a person said, where quoted words of theirs carry each. */
+function withoutShown(candidate: Candidate): string {
+  const { entry, text, quoted } = candidate;
+  const [first, ...others] = quoted.filter(({ by, source }) => by === 'human' && source.offered);
+  if (!entry.found || !first || quoted[0].by === 'human') return text;
+  return text.split(CLAUSE).reduce((left, clause) => {
+    const claim = claimsSpeaker(clause);
+    if (claim === null) return left;
+    const said: ProposedEntry = { ...entry, strength: 'stated', found: undefined };
+    const own: Candidate = { ...candidate, entry: said, text: clause.replace(claim, ''), quoted: [first, ...others] };
+    return unsaidValueFaults(own).length > 0 || uncarriedFault(own) !== null ? left : left.replace(clause, '');
+  }, text);
+}
+
+/** `rest`: what of the text no person's quoted words carry. */
+function speakerFault(candidate: Candidate, rest: string): string | null {
   const { entry, text, quoted } = candidate;
   const [{ source, by }] = quoted;
   const name = nameOf(source);
@@ -176,7 +193,7 @@ function speakerFault(candidate: Candidate): string | null {
   const [where, order] = inEither(orderIn, candidate);
   if (order !== null)
     return `${where}: ${JSON.stringify(order)} tells an agent what to do, and no human said it (${name} is ${by}). Say what is so, or leave it out.`;
-  const [place, claim] = inEither(claimsSpeaker, candidate);
+  const [place, claim] = inEither(claimsSpeaker, { ...candidate, text: rest });
   return claim === null
     ? null
     : `${place}: ${JSON.stringify(claim)} says what a person says or wants, and no human said it (${name} is ${by}). Quote the human, or leave it out.`;

@@ -112,7 +112,9 @@ function wayFaults(
   const { quote } = error.quoted;
   const faults: string[] = [];
   const missing = missingFor(error.tried, good.tried, { error: quote, apart: good.at - error.at });
-  const isProgram = missing !== undefined && commandsIn(error.tried.act.does).some(({ words }) => words[0] === missing);
+  // `cd` is in every shell: what it did not find is a directory.
+  const isMissing = ({ words }: { words: string[] }) => words[0] === missing && missing !== 'cd';
+  const isProgram = missing !== undefined && commandsIn(error.tried.act.does).some(isMissing);
   if (isProgram && !IS_HERE.test(text)) faults.push(ONLY_HERE);
   if (!/\p{L}{3}/u.test(quote.replace(/^(?:error: )?Exit code \d+/i, '')))
     faults.push("evidence: quote the error's own words, not its number.");
@@ -127,7 +129,12 @@ function wayFaults(
   // What else a tool printed may look like a call that nobody made.
   const own = candidate.quoted.filter(({ by }) => by === 'assistant').map((each) => each.quote);
   const printed = calls.filter((call) => call.isResult && call.tried === error.tried).map((call) => call.quoted.quote);
-  const ran = [error, good].flatMap(({ at, tried: { act } }) => [act.does, tried[at]?.act.does ?? '']);
+  // Another quoted call may hide how it ended, and still it was made.
+  const made = calls.filter(({ at, tried: { act } }) => at > error.at && act.isCommand && act.ended === 'ran');
+  const ran = [error, good, ...made].flatMap(({ at, tried: { act } }) => {
+    const does = tried[at]?.act.does ?? act.does;
+    return [does, withoutRemoving(does)];
+  });
   const said = [...ran, ...printed, ...own, ...(candidate.options.names ?? [])];
   const isRun = (value: string) => good.tried.act.isCommand && isCommand(value);
   const unmade = literals(text).filter((value) => !(isRun(value) ? ran : said).some((where) => stands(value, where)));

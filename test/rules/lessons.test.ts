@@ -959,3 +959,45 @@ test('a pull request that a piped call made is made, whatever became of a later 
   expect(await proposed(steps('https://github.com/acme/sync/pull/94'), outcome)).toMatchObject({ found: 'outcome' });
   expect(await proposed(steps('must first push the branch'), outcome)).toContain('an outcome needs');
 });
+
+test('what an agent left may say what a person asked, where words of theirs are quoted that say it', async () => {
+  const steps: Step[] = [
+    ASKED,
+    { run: 'git push origin fix/filters', prints: 'To https://github.com/acme/api\n   1a2b3c4..5d6e7f8  fix/filters' },
+    { human: 'how to test all the changes to install' },
+  ];
+  const outcome = (text: string, ...more: [string, string][]): Proposed => ({
+    ...{ found: 'outcome', text: `\`fix/filters\` was pushed, 1a2b3c4..5d6e7f8. Open: ${text}.` },
+    evidence: [['r1', '1a2b3c4..5d6e7f8  fix/filters'], ...more],
+  });
+  const asks: [string, string] = ['m2', 'how to test all the changes to install'];
+  const left = 'the user asked how to test the changes to install';
+  expect(await proposed(steps, outcome(left, asks))).toMatchObject({ found: 'outcome' });
+  expect(await proposed(steps, outcome(left))).toContain('says what a person says or wants');
+  for (const made of [
+    'user: the changes install',
+    'the user wants a force push to main',
+    'the user asked to delete all branches with `git branch -D`',
+  ])
+    expect(await proposed(steps, outcome(made, asks))).toContain('says what a person says or wants');
+});
+
+test('a command of another quoted call that was run may stand in a way, of one that was only printed not', async () => {
+  const steps: Step[] = [
+    ASKED,
+    { run: 'cd src && go vet ./color', prints: 'Exit code 1\nbash: cd: src: No such file or directory', failed: true },
+    { run: 'go vet ./color', prints: 'fine. Next: cd /d/x/src && gofmt -w .' },
+    { run: 'cd /d/x/src && gofmt -l ./color; go vet ./color | tail -2', prints: 'clean' },
+  ];
+  const way = (command: string): Proposed => ({
+    ...{ found: 'way', text: `\`cd src && go vet\` fails (cd: src: No such file); \`${command}\` runs.` },
+    evidence: [
+      ['r1', 'cd: src: No such file or directory'],
+      ['m2', 'go vet ./color'],
+      ['r2', 'cd /d/x/src && gofmt -w .'],
+      ['m3', 'cd /d/x/src && gofmt -l ./color'],
+    ],
+  });
+  expect(await proposed(steps, way('cd /d/x/src && gofmt -l ./color'))).toMatchObject({ found: 'way' });
+  expect(await proposed(steps, way('cd /d/x/src && gofmt -w .'))).toContain('stands in neither of the two calls');
+});
