@@ -17,6 +17,7 @@ export interface PackedPlay {
   commit: string;
   date: string;
   prompts: string;
+  isReaders?: boolean;
   costs: CostOfSession[];
   /** How many lines its sessions were told, a line once a session; how many it keeps at the end. */
   told: number;
@@ -70,9 +71,9 @@ export async function pack({ chain, plays, seed, out, sessions, needs: path }: P
   const sessionsAre = links.map(({ startsAt, path: file }, at) => `${at + 1}. ${startsAt}: ${file}`).join('\n');
   write(join(out, 'README.md'), `${readFileSync(BRIEF, 'utf8')}\n## Sessions\n\n${sessionsAre}\n`);
   const ofPlays = packed.map(({ letter, dir, told, kept }): [string, PackedPlay] => {
-    const { system, model, commit, date, prompts } = playIn(dir);
+    const { system, model, isReaders, commit, date, prompts } = playIn(dir);
     const count = told.reduce((all, until) => all + until(Infinity), 0);
-    return [letter, { system, model, commit, date, prompts, costs: costsOf(dir), told: count, kept }];
+    return [letter, { system, model, isReaders, commit, date, prompts, costs: costsOf(dir), told: count, kept }];
   });
   const ids = needs.map(({ id, grade, source }) => ({ id, grade, source }));
   const key: Key = { chain, seed, plays: Object.fromEntries(ofPlays), needs: ids };

@@ -43,6 +43,8 @@ export interface Played {
   date: string;
   /** Of the prompts that nocturne asked with. */
   prompts: string;
+  /** Whether somebody at a loopback bridge answered in the model's place. */
+  isReaders?: boolean;
   /** In their order. */
   sessions: string[];
   /** What was done: how long it took beside the model's answers, and how long those took. */
@@ -63,7 +65,17 @@ export async function playChain(
   const links = (await linksOf(chain, sessions)).slice(0, first);
   const { date, commit } = measuredOn();
   const prompts = await promptsToday();
-  const about = { chain: nameOf(chain), system, model, commit, date, prompts, sessions: links.map(({ id }) => id) };
+  const isReaders = /^http:\/\/(?:127\.|localhost)/.test(environment.ANTHROPIC_BASE_URL ?? '');
+  const about = {
+    chain: nameOf(chain),
+    system,
+    model,
+    isReaders,
+    commit,
+    date,
+    prompts,
+    sessions: links.map(({ id }) => id),
+  };
   const played: Played = existsSync(join(out, 'play.json')) ? playIn(out) : { ...about, steps: {} };
   const answers = await recordedModel(join(out, 'answers.jsonl'), environment.ANTHROPIC_BASE_URL);
   const at = { out, model, parts, environment: { ...environment, ANTHROPIC_BASE_URL: answers.url } };

@@ -72,9 +72,11 @@ export async function sources(): Promise<string> {
     const { usedInDevelopment } = CHAINS.find(({ name }) => name === key.chain) ?? {};
     const both = Object.entries(raw ?? {}).map(([said, count]) => `${said} ${count}`);
     const agree = kappa === undefined ? '' : ` (needs: kappa ${kappa.toFixed(2)}; ${both.join(', ')})`;
-    const plays = Object.values(key.plays).map(({ system, model, date, commit, prompts }) => {
+    const plays = Object.values(key.plays).map(({ system, model, isReaders, date, commit, prompts }) => {
       const earlier = system === 'nocturne' && prompts !== today ? `, made with an earlier prompt (${commit})` : '';
-      return `${system} by ${model}, ${date} at ${commit}${earlier}`;
+      const asked =
+        system === 'own' || system === 'nothing' ? '' : ` by ${isReaders ? 'a reader in the place of ' : ''}${model}`;
+      return `${system}${asked}, ${date} at ${commit}${earlier}`;
     });
     const used = usedInDevelopment ? ', used in development' : '';
     return `- ${key.chain}${used}, ${judges === 1 ? 'one judge' : `${judges} judges`}${agree}: ${plays.join('; ')}.`;
