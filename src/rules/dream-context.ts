@@ -168,6 +168,9 @@ export const knownEntries = ({ entries }: DreamContext, ids: string[]) => ids.fl
 export const isOthers = ({ isPersons, isPrograms = false }: Pick<KnownLine, 'isPersons' | 'isPrograms'>) =>
   isPersons || isPrograms;
 
+/** Whether a person asked to remember it, by a command or in a log: no session said it. */
+export const isAskedFor = ({ by, session }: KnownEntry) => by === 'person' || (by === 'human' && session === '');
+
 /** Whether a person takes something out of the logs by it: nothing comes, and all its entries are withdrawn. */
 export function isWithdrawal(operation: Operation, { entries }: DreamContext): boolean {
   const isGone = (id: string) => entries.get(id)?.isWithdrawn === true;

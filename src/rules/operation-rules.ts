@@ -14,6 +14,7 @@ import {
   type DreamContext,
   type Drop,
   entryIds,
+  isAskedFor,
   isOfOne,
   isOthers,
   isSameHabit,
@@ -103,8 +104,10 @@ function grow(topic: string, bytes: number, { grown }: Night): number {
 function* ownerFaults(operation: Operation, at: number, { operations, context }: Night): Faults {
   for (const id of entryIds(operation)) {
     if (!context.entries.has(id)) yield `there is no such entry: ${id}.`;
-    const first = operations.findIndex((each) => entryIds(each).includes(id) && !areOfOneChange(each, operation));
-    if (first < at) yield `${id} is in more than one operation: it is in operations[${first}], too.`;
+    const first = operations.find((each) => entryIds(each).includes(id) && !areOfOneChange(each, operation));
+    const other = first?.kind === 'put' ? `the put into ${first.topic}` : 'a drop';
+    if (first && operations.indexOf(first) < at)
+      yield `${id} is in more than one operation: ${other} has it, too. Make one of them.`;
   }
 }
 
@@ -255,6 +258,7 @@ function* lineFaults(line: NewLine, put: Put, night: Night): Faults {
   if (line.entries.length === 0 && !whole)
     return yield `the line ${text} cites no entry: only what is left of a line in "out" may, its words in their order, without what changed${sayStray(line, taken)}.`;
   const cited = knownEntries(context, line.entries).map((entry) => withAgain(entry, out));
+  if (cited.length < line.entries.length) return;
   for (const { id, isWithdrawn } of cited) if (isWithdrawn) yield `the line ${text} cites ${id}, which is withdrawn.`;
   const others = cited.filter(({ by }) => by !== 'human' && by !== 'person');
   for (const { id, by, person } of isRule ? cited : [])
@@ -286,7 +290,8 @@ function* lineFaults(line: NewLine, put: Put, night: Night): Faults {
   const stated = taken.filter(({ seenOnce }) => seenOnce === undefined);
   const { unsure, isCertain } = certaintyOf(line.text, { cited, carried: [...carried, ...stated] });
   if (unsaid.length > 0) yield `nothing that ${text} rests on says ${list(unsaid)}: word it as it was said.`;
-  else if (isCertain && unsure.length > 0) yield `of ${text} one session only showed ${list(unsure)}: ${APART}.`;
+  const once = isCertain ? unsure.filter((clause) => !unsaid.includes(clause)) : [];
+  if (once.length > 0) yield `of ${text}, which was said, one session only showed ${list(once)}: ${APART}.`;
   const apart = /^open:/i.test(line.text) ? null : apartIn(line.text, [...cited, ...carried]);
   if (apart) yield `the line ${text} puts ${list(apart)} together: keep them apart.`;
   for (const entry of isStated ? [] : cited) {
@@ -372,9 +377,6 @@ function refusalOfDropping(entry: KnownEntry, drop: Drop, { operations, context,
 
 const keeps = (each: Operation) => each.kind === 'put' || (each.kind === 'drop' && each.because === 'duplicate');
 
-/** Whether a person asked to remember it, by a command or in a log: no session said it. */
-const isAskedFor = ({ by, session }: KnownEntry) => by === 'person' || (by === 'human' && session === '');
-
 function refusalOfDuplicate({ text, at }: KnownEntry, there: string): string | null {
   const lost = missingIn(lastingValues(text, at), [there]);
   if (lost.length > 0) return `${list(lost)} is not said there: ${quoted(there)}. Put it into the line`;
@@ -394,6 +396,5 @@ function* renameFaults({ topic: name, to }: Rename, { operations, context }: Nig
 }
 
 const writerOf = ({ isPersons }: KnownLine) => (isPersons ? 'person' : 'program');
-
 const list = (texts: string[]) => texts.map(quoted).join(', ');
 const quoted = (text: string) => JSON.stringify(text.length > 80 ? `${text.slice(0, 79)}…` : text);

@@ -566,7 +566,11 @@ test('each entry is known, and in one operation, or in one for each topic of whi
   expect(checkOperations([put('e1', 'Use pnpm.')], two())).toEqual(['These entries are in no operation: e2.']);
   const all = checkOperations([both, put('e2', 'Listen on port 8080.')], two()).join('\n');
   expect(all).toContain('no such entry: e3');
-  expect(all).toContain('e2 is in more than one operation');
+  expect(all).toContain('e2 is in more than one operation: the put into ops has it, too');
+  const unknown = checkOperations([put('e9', 'Deploy on port 9.'), put('e1', 'Use pnpm.')], two());
+  expect(unknown.filter((fault) => fault.startsWith('operations[0]'))).toEqual([
+    'operations[0] (put): there is no such entry: e9.',
+  ]);
   const context = two();
   context.topics.set('copy', {
     ...(context.topics.get('ops') as KnownTopic),
@@ -591,6 +595,15 @@ test('a line may say that a person asked what they asked, also where they said m
     checkOperations([put('e1', text), put('e2', 'Listen on port 8080.')], context).join();
   expect(faults('Do not reach for Vale anymore: the user asked why it was still used.')).toBe('');
   expect(faults('Do not reach for Vale anymore: the user asked what it costs each month.')).toContain('word it as');
+});
+
+test('what a line says that nobody said, and what one session only showed of it, is told together', () => {
+  const context = two();
+  Object.assign(context.entries.get('e2') as KnownEntry, { strength: 'implied', text: 'Probes listen on port 8080.' });
+  const line = 'Use pnpm; probes listen on port 8080; deploys run every friday evening.';
+  const told = checkOperations([{ ...put('e1', line), in: [{ text: line, entries: ['e1', 'e2'] }] }], context).join();
+  expect(told).toContain('rests on says "deploys run every friday evening."');
+  expect(told).toContain('which was said, one session only showed "Use pnpm; probes listen on port 8080;"');
 });
 
 test('a line goes once, and from every topic where it is no longer true', () => {
