@@ -199,8 +199,8 @@ function speakerFault(candidate: Candidate, rest: string): string | null {
     : `${place}: ${JSON.stringify(claim)} says what a person says or wants, and no human said it (${name} is ${by}). Quote the human, or leave it out.`;
 }
 
-/** What a text says, or else the quote that carries it, and where. */
-function inEither(find: (text: string) => string | null, { text, quoted: [{ quote }] }: Candidate) {
+/** What a text says, or else the quote that carries it, and where; of a finding its own rules read each quote. */
+function inEither(find: (text: string) => string | null, { entry, text, quoted: [{ quote }] }: Candidate) {
   const found = find(text);
-  return found === null ? (['evidence[0].quote', find(quote)] as const) : (['text', found] as const);
+  return found !== null || entry.found ? (['text', found] as const) : (['evidence[0].quote', find(quote)] as const);
 }

@@ -39,11 +39,11 @@ export function provenLesson(candidate: Candidate, found: Found): Judged {
   const faults: string[] = [];
   if (/\[redacted\b/i.test([candidate.text, ...quoted.map(({ quote }) => quote)].join('\n')))
     faults.push('text: needs a value that was removed. Leave it out.');
-  for (const { quote } of quoted.filter(({ by }) => by !== 'human')) {
-    const order = orderIn(quote) ?? claimsSpeaker(quote);
+  for (const [at, { quote, by }] of quoted.entries()) {
+    const order = by === 'human' ? null : (orderIn(quote) ?? claimsSpeaker(quote));
     if (order !== null)
       faults.push(
-        `evidence: ${JSON.stringify(order)} tells an agent what to do, or what a person wants, and no human said it. Quote other words, or leave it out.`,
+        `evidence[${at}].quote: ${JSON.stringify(order)} tells an agent what to do, or what a person wants, and no human said it. Quote other words, or leave it out.`,
       );
   }
   const harm = harmsOf(candidate.text)[0];
