@@ -286,8 +286,8 @@ function* lineFaults(line: NewLine, put: Put, night: Night): Faults {
     yield `the line ${text} says ${JSON.stringify(wide)}, and nothing that it rests on does: keep the scope of what was asked.`;
   const carried = whole ? [whole] : taken.filter((old) => carrierOf(old, put, context) === line);
   const { unsaid, isStated } = certaintyOf(line.text, { cited, carried: [...carried, ...taken] });
-  // A habit that only gives way makes nothing certain.
-  const stated = taken.filter(({ seenOnce }) => seenOnce === undefined);
+  // A habit that only gives way makes nothing certain, nor does what goes beside a line of which this is what is left.
+  const stated = whole ? [] : taken.filter(({ seenOnce }) => seenOnce === undefined);
   const { unsure, isCertain } = certaintyOf(line.text, { cited, carried: [...carried, ...stated] });
   if (unsaid.length > 0) yield `nothing that ${text} rests on says ${list(unsaid)}: word it as it was said.`;
   const once = isCertain ? unsure.filter((clause) => !unsaid.includes(clause)) : [];

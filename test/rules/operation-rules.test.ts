@@ -534,6 +534,13 @@ put The api is a package, nothing is linked by \`ln -s api\`.
 put The plugin is \`~/lib/api\` on this machine.
 over ln -s api ~/lib/api
 
+what is left of a line that was seen once, beside one that was said and goes
+- (once) The build skips flags it does not know, and tests run on \`a/b.ts\`.
+- The module is named sync.
+~ The module is named git-sync, no longer sync, and \`a/b.ts\` is gone.
+put The module is named git-sync, no longer sync, and \`a/b.ts\` is gone.
+put The build skips flags it does not know.
+
 a description names a file that lines spell
 described Before changing the guide
 ~ (earlier) The contributing md names the first steps.
