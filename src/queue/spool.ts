@@ -132,11 +132,6 @@ export function removeAbandoned(home: string, now: Date): void {
   }
 }
 
-/** Whether nothing lies in it, whole or half written. */
-export function isSpoolEmpty(home: string): boolean {
-  return !listNames(spoolDir(home)).some((name) => /\.(?:json|tmp)$/.test(name));
-}
-
 /** The files of what waits. */
 export function spoolFiles(home: string): string[] {
   return listNames(spoolDir(home))

@@ -18,7 +18,7 @@ import { memoriesBehind } from '../memory/memories.ts';
 import { breakerOf, CEILINGS, ceilingsSaid, closeBreaker, gateOf, MODEL_KINDS } from '../queue/breaker.ts';
 import { claim, freeClaims, nextDue } from '../queue/inbox.ts';
 import { reopenDay } from '../queue/spend.ts';
-import { awakeIn, isSpoolEmpty, spoolFiles } from '../queue/spool.ts';
+import { awakeIn, spoolFiles } from '../queue/spool.ts';
 import { figuresOf, followClock, release } from '../queue/waiting-work.ts';
 import { openWake, type Wake } from '../queue/wake.ts';
 import { leaveWorker, queueNamespace, seeWorker } from '../queue/workers.ts';
@@ -72,11 +72,11 @@ export async function runWorker(app: App, options: WorkerOptions): Promise<void>
       return await new Loop(app, options, wake).run();
     }
     while (awake.enterIfNeeded()) {
-      await new Loop(app, options, wake).run();
-      const left = new Set(spoolFiles(home));
+      const loop = new Loop(app, options, wake);
+      await loop.run();
       awake.leave();
-      // A hook that came before the leaving has relied on this worker.
-      if (options.signal.aborted || spoolFiles(home).every((file) => left.has(file))) return;
+      // A hook that came since the loop looked last has relied on this worker.
+      if (options.signal.aborted || spoolFiles(home).every((file) => loop.looked.has(file))) return;
     }
   } finally {
     endMetrics?.();
@@ -108,6 +108,8 @@ class Loop {
   #isSweepWanted = false;
   #sweeping: Promise<void> | undefined;
   #isNightWanted: boolean;
+  /** What was in the spool when it was looked into last. */
+  looked: ReadonlySet<string> = new Set();
 
   constructor(app: App, options: WorkerOptions, wake: Wake) {
     const { ends, isNight = false, signal } = options;
@@ -213,7 +215,8 @@ class Loop {
   }
 
   async #takeIn(): Promise<boolean> {
-    if (isSpoolEmpty(this.#app.config.home)) return false;
+    this.looked = new Set(spoolFiles(this.#app.config.home));
+    if (this.looked.size === 0) return false;
     // What is not needed to wait is loaded when it is.
     const { ingestSpool } = await import('./ingest.ts');
     const { announced, lagging, sessionBegan } = await ingestSpool(this.#app, this.#options.onError);

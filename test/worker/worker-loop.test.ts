@@ -1,6 +1,6 @@
 // The loop: what a hook told of is learned, once, whoever works; a night sorts it; what holds work back holds it.
 
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { runAgent } from '../../src/agent/loop.ts';
@@ -72,6 +72,22 @@ test.skipIf(noPostgres).each(ENGINES)(
     if (memory.dir) expect(readFileSync(join(memory.dir, 'MEMORY.md'), 'utf8')).not.toBe('');
   },
 );
+
+test('what a hook told while the worker that it relied on was at its last look is worked before that one ends', async () => {
+  const { home, work, spool } = await world('sqlite');
+  const session = aSession([RULE, 'Thanks.']);
+  mkdirSync(join(home, 'spool'), { recursive: true });
+  writeFileSync(join(home, 'spool', 'damaged.json'), '{');
+  let isTold = false;
+  const said = await work({
+    ends: 'hooked',
+    onError() {
+      if (!isTold) spool({ session: session.id, transcript: session.path, at: '2026-11-21T01:50:00.000Z' });
+      isTold = true;
+    },
+  });
+  expect(said).toContain('extract recorded');
+});
 
 test('while a worker stays, what clients keep in stores is copied each hour, and where there are none nothing is', async () => {
   const { app, home, work } = await world('sqlite');
