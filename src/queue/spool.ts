@@ -141,9 +141,8 @@ export function spoolFiles(home: string): string[] {
 
 /** What lies in the spool, sessions by their names, files that are none by theirs; nothing is set aside or removed. */
 export function namesInSpool(home: string): string[] {
-  const names = spoolFiles(home).map(nameOf);
   const damaged = listNames(join(spoolDir(home), 'damaged')).map((name) => join('damaged', name));
-  return [...new Set([...names, ...damaged])];
+  return [...new Set([...spoolFiles(home).map(nameOf), ...damaged])];
 }
 
 function nameOf(file: string): string {
@@ -243,8 +242,7 @@ export function awakeIn(home: string, clock: Clock) {
 }
 
 export function isAnyAwake(home: string, clock: Clock): boolean {
-  const dir = join(home, 'awake');
-  return listNames(dir).some((name) => isAwake(join(dir, name), clock));
+  return listNames(join(home, 'awake')).some((name) => isAwake(join(home, 'awake', name), clock));
 }
 
 function isAwake(path: string, clock: Clock): boolean {

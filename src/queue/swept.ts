@@ -48,6 +48,12 @@ export async function keepLooks(
   });
 }
 
+/** What a sweep knew of it counts no more; what its hook's environment decides still does. */
+export async function seeAnew(db: Db, machine: string, path: string): Promise<void> {
+  const look = (await looksOf(db, machine)).get(path);
+  if (look) await keepLooks(db, machine, { gone: [path], looks: unseen(path, look.environment) });
+}
+
 /** What is closed, and why. */
 export async function blockedOf(sql: Sql, machine: string): Promise<Look[]> {
   return [...(await looksOf(sql, machine)).values()].filter(({ verdict }) => verdict === 'blocked');

@@ -42,7 +42,7 @@ import { noteOrigin } from '../memory/same-project.ts';
 import { declinedBefore, enterSession, openTranscript, sessionDirs } from '../memory/session-rows.ts';
 import { pausesOf } from '../queue/pauses.ts';
 import { ceilingsOf, type KeyCeiling, spendOf } from '../queue/spend.ts';
-import { keepLooks } from '../queue/swept.ts';
+import { seeAnew } from '../queue/swept.ts';
 import { boundDecompression } from '../transcript/records.ts';
 import { describing, takeInBefore, takeInDirectory, takeInLeft } from './first-start.ts';
 import { boundRun, byHand, type Parts, wallOf } from './job-bounds.ts';
@@ -287,8 +287,7 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
     };
     const work = () => (options.claim ? run(request, options) : extractByHand(request, options, run));
     const report = await told(kind, work);
-    // What a sweep knew of it counts no more.
-    if (request.takeUp?.includes('declined')) await keepLooks(db, memories.machine, { gone: [report.transcript] });
+    if (request.takeUp?.includes('declined')) await seeAnew(db, memories.machine, report.transcript);
     return report;
   };
   /** Opened here, so that it is known which session it is. */

@@ -17,7 +17,7 @@ import { isByProject, whyTurnedOff } from '../memory/places.ts';
 import { enterSession, keepPieces, readPointOf, sessionNamed } from '../memory/session-rows.ts';
 import { announce, inboxRow, type Put } from '../queue/inbox.ts';
 import { kindOfEvent, readSpool, removeAbandoned, type Spooled, type SpoolItem, sessionName } from '../queue/spool.ts';
-import { keepLooks, unseen } from '../queue/swept.ts';
+import { keepLooks, seeAnew, unseen } from '../queue/swept.ts';
 import { FOUND_AGENTS, findSessions } from '../transcript/find-sessions.ts';
 import type { Message } from '../transcript/messages.ts';
 import { isInteractive, openSession, type Session } from '../transcript/session.ts';
@@ -216,7 +216,7 @@ export async function announceSession(app: App, news: SessionNews): Promise<Anno
   const enter = () =>
     db.write((sql) => enterSession(sql, { memory: memory.id, machine, at: now.toISOString() }, session));
   if (news.keepsCopy ?? db.engine === 'postgres') await keepPieces(db, (await enter()).id, session);
-  if (news.takeUp?.includes('declined')) await keepLooks(db, machine, { gone: [session.path] });
+  if (news.takeUp?.includes('declined')) await seeAnew(db, machine, session.path);
   return db.write(async (sql) => {
     const { id } = await enterSession(sql, { memory: memory.id, machine, at: now.toISOString() }, session);
     const before = await inboxRow(sql, { kind: 'extract', key: id });

@@ -18,12 +18,12 @@ import { tempDir } from '../support/temp.ts';
 
 const QUIET = new Date('2026-11-21T01:00:00Z');
 
-/** Two projects, `a` and `b`, with a session each, and a home with these settings. */
-function twoProjects(settings: object = {}) {
+/** Two projects, `a` and `b`, with a session each, and a home. */
+function twoProjects() {
   const user = tempDir();
   const home = join(user, '.nocturne');
   mkdirSync(home, { recursive: true });
-  writeFileSync(join(home, 'config.json'), JSON.stringify({ model: 'offline', ...settings }));
+  writeFileSync(join(home, 'config.json'), '{ "model": "offline" }');
   const fixed = { NOCTURNE_FIXED: JSON.stringify({ debounceMs: 0, throttleMs: 0 }) };
   const environment = environmentIn(user, {
     ...fixed,
@@ -44,7 +44,7 @@ function twoProjects(settings: object = {}) {
         { hook_event_name: 'SessionEnd', session_id: id, transcript_path: path, cwd },
         { ...environment, ...more },
       );
-    return { memory, ends };
+    return { memory, path, ends };
   };
   const [a, b] = [projectOf('a', 1), projectOf('b', 2)];
   /** Both end, b under these variables, and it is b's hook that starts the worker. */
@@ -56,9 +56,14 @@ function twoProjects(settings: object = {}) {
     expect(await b.ends(more)).toMatchObject(SILENT);
     await until(() => spooledIn(home).length === 0 && awakeNone(home));
   };
-  /** A worker of nobody's session, which looks for sessions that no hook told of. */
-  const sweep = () => runHere(['worker', '--once'], environment, { cwd: user });
-  return { user, a, b, bothEnd, sweep };
+  const nocturne = (...args: string[]) => runHere(args, environment, { cwd: user });
+  /** Looks for sessions that no hook told of, and works them as nobody's session. */
+  const sweep = async () => {
+    const found = await nocturne('learn', '--later', '--json');
+    await nocturne('worker', '--once');
+    return found;
+  };
+  return { user, a, b, bothEnd, nocturne, sweep };
 }
 
 const awakeNone = (home: string) => listFiles(join(home, 'awake')).length === 0;
@@ -73,15 +78,19 @@ function saysOf(dir: string): string[] {
 }
 
 test.each(['NOCTURNE_MEMORY_DIR', 'CLAUDE_COWORK_MEMORY_PATH_OVERRIDE'])(
-  '%s holds for the session that has it, for no other that its worker takes, and for whoever finds it later',
+  '%s holds for the session that has it, for no other that its worker takes, and for whoever finds it later or learns it by hand',
   async (name) => {
-    const { user, a, b, bothEnd, sweep } = twoProjects();
+    const { user, a, b, bothEnd, nocturne, sweep } = twoProjects();
     const own = join(user, 'own');
     await bothEnd({ [name]: own });
     const places = () => [saysOf(own), saysOf(a.memory), saysOf(b.memory)];
     expect(places()).toEqual([['in project b'], ['in project a'], []]);
     expect(await sweep()).toMatchObject({ code: 0 });
-    expect(places()).toEqual([['in project b'], ['in project a'], []]);
+    for (const more of [[], ['--later']]) {
+      await nocturne('learn', ...more, '--memory', own, b.path);
+      await sweep();
+      expect(places()).toEqual([['in project b'], ['in project a'], []]);
+    }
   },
 );
 
