@@ -258,12 +258,19 @@ export function sayStray({ text }: NewLine, out: KnownLine[]): string {
 
 const PATH = /[^/]\/[^/]/;
 
-/** Paths of which an entry of the put names both: lines that go may name the one, and come back with the other. */
+/** Behind the old path, where an entry says that it gave way. */
+const GAVE_WAY =
+  /^`?\s+(?:(?:is|are|was|were|(?:has|have) been)\s+)?(?:now\s+)?(?:replaced|renamed|moved)(?![\p{L}-])/iu;
+
+/** Of two paths of an entry the old and the new one, where it says that the old one gave way, or of the new one all that it changes. */
 export function renamesOf(put: Put, context: DreamContext): [string, string][] {
   return knownEntries(context, entryIds(put)).flatMap(({ text, changes = '', isWithdrawn }) => {
     const named = isWithdrawn ? [] : literals(`${text}\n${changes}`).map((value) => value.replace(/\/$/, ''));
     const paths = [...new Set(named)].filter((value) => PATH.test(value) && !/\s/.test(value));
-    return paths.flatMap((one) => paths.flatMap((other): [string, string][] => (one === other ? [] : [[one, other]])));
+    const both = paths.length === 2 ? ([paths, paths.toReversed()] as [string, string][]) : [];
+    const says = (what: string) => keepsAllOf({ text: what, isPersons: false }, text);
+    const isGone = (old: string) => GAVE_WAY.test(text.split(old).at(-1) ?? '');
+    return both.filter(([old, by]) => (text.includes(old) ? isGone(old) : says(changes.replaceAll(old, by))));
   });
 }
 

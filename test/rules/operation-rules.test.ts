@@ -99,6 +99,31 @@ put Use pnpm.
 drop duplicate l9
 ! neither a line
 
+what is left of a line names the other of two paths, of which neither gave way
+- Never edit \`src/auth.ts\` by hand.
+~ \`src/auth.ts\` is generated, \`src/mail.ts\` is not.
+put \`src/auth.ts\` is generated, \`src/mail.ts\` is not.
+put Never edit \`src/mail.ts\` by hand.
+over src/auth.ts
+! does not stand in its place there
+
+a path that came is put back as the one that gave way
+- Run \`src/mail.ts\` first.
+~ \`src/auth.ts\` is replaced by \`src/mail.ts\`.
+put \`src/auth.ts\` is replaced by \`src/mail.ts\`.
+put Run \`src/auth.ts\` first.
+over src/mail.ts
+! does not stand in its place there
+
+another thing is said of another path than of the one that it changes
+- Never edit \`src/auth.ts\` by hand.
+~ \`src/mail.ts\` is written by a person.
+~> \`src/auth.ts\` is generated
+put \`src/mail.ts\` is written by a person.
+put Never edit \`src/mail.ts\` by hand.
+over src/auth.ts
+! does not stand in its place there
+
 a person's line goes
 - (person's) Use npm.
 ~ Use pnpm.
@@ -521,7 +546,15 @@ put Check with \`go build -X a.io/x/git-sync/cmd/version=test ./cmd\`.
 over a.io/x/sync/*
 over go build -X a.io/x/sync/cmd/version=test ./cmd
 
-and where a line cites that entry
+and one of which an entry says what it says of the old one
+- Check with \`go build a.io/x/sync/cmd\`.
+~ The module path is \`a.io/x/git-sync\`.
+~> The module path is \`a.io/x/sync\`
+put The module path is \`a.io/x/git-sync\`.
+put Check with \`go build a.io/x/git-sync/cmd\`.
+over go build a.io/x/sync/cmd
+
+where a line cites the entry that renames a path
 - Check with \`go build -X a.io/x/sync/cmd/version=test ./cmd\`.
 ~ The module path is \`a.io/x/git-sync\`: references to \`a.io/x/sync\` are replaced.
 put References to \`a.io/x/sync\` are replaced: check with \`go build -X a.io/x/git-sync/cmd/version=test ./cmd\`; module path \`a.io/x/git-sync\`.
