@@ -149,10 +149,11 @@ async function countOff(app: App, look: Look, report: SweepReport): Promise<void
 /** Whether an earlier verdict still stands: the same file, the same memory, the same settings. */
 async function isStillTrue(app: App, look: Look, file: FoundSession): Promise<boolean> {
   if (look.size !== file.sizeBytes || look.modifiedAt !== file.modifiedAt) return false;
+  if (look.verdict === 'non-interactive') return !app.config.nonInteractive;
+  // It may be unreadable for what its environment says.
+  if (look.verdict !== 'off' && look.dir === null) return true;
   const at = await atOf(app, look);
   if (look.verdict === 'off') return whyTurnedOff(await app.standing(at)) !== null;
-  if (look.verdict === 'non-interactive') return !app.config.nonInteractive;
-  if (look.dir === null) return true;
   // Settings that cannot be read: until they are mended it stands.
   const isSame = attempt(
     () => look.dir === app.memoryDirOf(at),
