@@ -5,7 +5,7 @@
 // read is set aside, named); nothing spooled is left behind, because a hook first spools and then looks who is awake, and a
 // worker first leaves and then looks into the spool once more. Loads nothing but Node's own modules, for the hook's sake.
 
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { attempt, describeError, isAppError, jsonProblem } from '../base/errors.ts';
 import { listNames } from '../base/files/directories.ts';
 import {
@@ -177,9 +177,8 @@ export function lookIntoSpool(home: string): (session: string) => boolean {
 }
 
 function setAside(home: string, file: string): string {
-  const dir = join(home, 'spool', 'damaged');
-  makeDirectory(dir);
-  const aside = join(dir, file.slice(spoolDir(home).length + 1));
+  const aside = join(spoolDir(home), 'damaged', basename(file));
+  makeDirectory(dirname(aside));
   moveFile(file, aside);
   return aside;
 }
@@ -197,9 +196,11 @@ function parseItem(text: string): SpoolItem | string {
   if (!isAgentName(item.agent)) return `agent ${JSON.stringify(item.agent)} is not known`;
   if (typeof item.event !== 'string') return 'no event';
   if (typeof item.at !== 'string' || Number.isNaN(Date.parse(item.at))) return 'no time';
-  for (const name of ['session', 'transcript', 'cwd'] as const) {
+  for (const name of ['session', 'transcript', 'cwd'] as const)
     if (item[name] !== null && typeof item[name] !== 'string') return `${name} is no text`;
-  }
+  const { environment = {} } = item;
+  const isOfTexts = Object.values(Object(environment)).every((value) => typeof value === 'string');
+  if (Object(environment) !== environment || !isOfTexts) return 'environment is no object of texts';
   return item as SpoolItem;
 }
 

@@ -132,6 +132,11 @@ test('what cannot be read in the spool, or is no file, is set aside and named, a
   spool(testing, { session: session.id, transcript: session.path });
   const bad = { 'a.json': '', 'b.json': '{"v":1', 'c.json': '{"v":2}', 'd.json': '{"v":1,"agent":"claude-code"}' };
   const dir = join(testing.home, 'spool');
+  const at = { at: '2026-11-21T02:00:00.000Z', session: null, transcript: null, cwd: null };
+  for (const [n, environment] of [null, 'x', { NOCTURNE_MODEL: 1 }].entries())
+    Object.assign(bad, {
+      [`d${n}.json`]: JSON.stringify({ v: 1, agent: 'codex', event: 'Stop', ...at, environment }),
+    });
   for (const [name, text] of Object.entries(bad)) writeFileSync(join(dir, name), text);
   mkdirSync(join(dir, 'e.json'));
   symlinkSync('/nowhere', join(dir, 'f.json'));
@@ -141,10 +146,8 @@ test('what cannot be read in the spool, or is no file, is set aside and named, a
   expect(problems).toEqual(
     names.map((name) => expect.stringContaining(`set aside as ${join(dir, 'damaged', name)}: `)),
   );
-  expect(problems.slice(4)).toEqual([
-    expect.stringMatching(/: it is no file\.$/),
-    expect.stringMatching(/: it is no file\.$/),
-  ]);
+  const whys = [...Array(3).fill('environment is no object of texts'), 'it is no file', 'it is no file'];
+  expect(problems.slice(4)).toEqual(whys.map((why) => expect.stringMatching(new RegExp(`: ${why}\\.$`))));
   expect(filesIn(join(dir, 'damaged'))).toEqual(names);
   expect(await ingest(testing)).toMatchObject({ announced: 0, problems: [] });
 });
