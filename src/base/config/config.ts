@@ -229,17 +229,16 @@ export async function refreshAgentSettings({ agentMemory }: Config): Promise<voi
 const seenSettings = new WeakMap<Config, string>();
 
 /** Reads these again where `config.json` is another than when this was asked first, for processes that stay. */
-export async function refreshSettings(
-  config: Config,
-  names: readonly (keyof Config & keyof Settings)[],
-): Promise<void> {
+export async function refreshSettings(config: Config, keys: readonly (keyof Config & keyof Settings)[]): Promise<void> {
   const path = settingsPath(config.home);
   const look = JSON.stringify(statNow(path));
   const before = seenSettings.get(config);
   seenSettings.set(config, look);
   if (before === undefined || before === look) return;
   const settings = await readSettings(path);
-  Object.assign(config, Object.fromEntries(names.map((name) => [name, settings[name]])), { unknown: settings.unknown });
+  // What it was meant to set may be none of these.
+  const unknown = settings.unknown ?? (config.unknown && 'It was corrected; it is read where this is started again.');
+  Object.assign(config, Object.fromEntries(keys.map((key) => [key, settings[key]])), { unknown });
 }
 
 const projectSettingsSchema = z.looseObject({ autoMemoryEnabled: z.boolean().optional() });
