@@ -141,7 +141,7 @@ function isChecked(key: string): boolean {
 }
 
 const CARD =
-  /(?<![\w.,/+-]|\d[ \u00a0])(?:\d{4}([ \u00a0-])(?:\d{4}\1\d{4}\1\d{4}(?:\1\d{3})?|\d{6}\1\d{4,5})|\d{13,19})(?![\w/-]|[ \u00a0]\d|[.,:]\d)/g;
+  /(?<![\w.,/+-]|\d[ \u00a0])(?:\d{4}([ \u00a0-])(?:\d{4}\1\d{4}\1\d{4}(?:\1\d{3})?|\d{6}\1\d{4,5})|\d{13,19})(?![\w/-]|[ \u00a0.,:]\d(?!\d?\/\d\d))/g;
 const CARD_CALLED = new RegExp(own.cards.called);
 const CARD_OTHER = new RegExp(own.cards.other);
 const BRAND = new RegExp(own.cards.brand);

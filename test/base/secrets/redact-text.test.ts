@@ -99,8 +99,8 @@ const SECRETS: [before: string, secret: string, after: string, rule: string][] =
   ['{"kind":"Secret","data":{"url":"', 'cG9zdGdyZXM6Ly9h', '"},"type":"Opaque"}', 'kubernetes'],
   ['apiVersion: v1\ndata:\n  url: ', 'cG9zdGdyZXM6Ly9h', '\nkind: Secret\n', 'kubernetes'],
   ['Cookie: ', `consent=all2026; sid=${random(24)}`, '', 'cookie'],
-  ['Their bank card ', '4111 1111 1111 1111', ' expires in May.', 'card'],
-  ['Pay with Visa ', '4012-8888-8888-1881', '.', 'card'],
+  ['Their bank card ', '4111 1111 1111 1111', ' 12/27 is mine.', 'card'],
+  ['Pay with Visa ', '4012-8888-8888-1881', ',1/27.', 'card'],
   ['{"card": "', '5555555555554444', '"}', 'card'],
   ['Meine Kreditkarte: ', '3782 822463 10005', '\n', 'card'],
 ];
