@@ -80,10 +80,8 @@ function takenBy({ act, call: { text } }: TriedCall): Taken {
 }
 
 const ENDS_NUMBER = /^(?:gh|glab) \w+ (?:merge|close|ready|reopen)$/;
-const ENDS_BRANCH = /^git (?:merge|branch)$/;
-/** As a host says of a request, and git of a commit, that it is in. */
-const isOver = (text: string, number: string) =>
-  /\b(?:MERGED|CLOSED)\b/.test(text) || text.includes(`Merge pull request #${number}`);
+const DROPS_BRANCH = /\bbranch (?:-\S+ )*-(?:\w*[dDmM]|-delete|-move)\b/;
+const IS_IN = /\b(?:MERGED|CLOSED)\b|Merge pull request #/;
 
 /** The call that ended what a line tells the state of. */
 function endOf(text: string, done: readonly TriedCall[]): string | undefined {
@@ -94,11 +92,17 @@ function endOf(text: string, done: readonly TriedCall[]): string | undefined {
     .findLast(({ act: { does, programs }, result }) => {
       const calls = (which: RegExp) => programs.some((program) => which.test(program));
       const whole = `${does}\n${result.text.slice(0, MOST_READ)}`;
+      // As a host says of a request, and git of a commit, that it is in: in its own line, or of what alone was asked.
+      const isIn = (number: string) => {
+        const isOnly = has(does, number) && !/\bOPEN\b/.test(whole);
+        return whole.split('\n').some((line) => (isOnly || has(line, number)) && IS_IN.test(line));
+      };
       return (
         numbers.some(
-          (each) => has(whole, each) && (calls(ENDS_NUMBER) || (calls(/^(?:gh|glab|git) /) && isOver(whole, each))),
+          (each) => has(whole, each) && (calls(ENDS_NUMBER) || (calls(/^(?:gh|glab|git) /) && isIn(each))),
         ) ||
-        (calls(ENDS_BRANCH) && branches.some((each) => containsLiteral(each, does)))
+        ((calls(/^git merge$/) || (calls(/^git branch$/) && DROPS_BRANCH.test(does))) &&
+          branches.some((each) => containsLiteral(each, does)))
       );
     })
     ?.act.does.slice(0, MOST_SHOWN);

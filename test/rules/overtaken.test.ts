@@ -49,6 +49,13 @@ test.each<[string, Step, string]>([
   ['where something moves to', run('mv skills plugins/entire/skills'), SKILLS],
   ['what only looks', run('cat plugins/entire/skills/x.md; gh pr view 25', '{"state":"MERGED"}'), 'PR #24 is a draft.'],
   ['an edit that keeps it', edit('uses 1.25.2', 'uses Go 1.25.2'), 'Go is pinned to 1.25.2.'],
+  [
+    'a list in which it is open',
+    run('gh pr list -s all', '41 tabs OPEN\n40 spaces MERGED'),
+    'PR #41 waits for review.',
+  ],
+  ['a view of it that is open', run('gh pr view 41', 'state: OPEN\nIt was CLOSED by mistake.'), 'PR #41 is a draft.'],
+  ['a look at its branch', run('git branch --list fix/tabs'), 'Branch fix/tabs is not merged yet.'],
   ['another number', run('gh pr merge 240', 'Merged'), 'PR #24 is a draft.'],
 ])('a line is left alone by %s', async (_, step, line) => {
   expect(overtakenIn(new Map([[7, line]]), await triedIn([ASKED, step])).size).toBe(0);
