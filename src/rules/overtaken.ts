@@ -47,21 +47,26 @@ function isTaken(value: string, { texts, paths }: Taken): boolean {
 }
 
 const plainPath = (path: string) => path.replace(/^(?:\.{0,2}|~)\//, '').replace(/\/$/, '');
-/** How a call of an edit is shown: what it took out stands last. */
-const EDIT = /"new_?\w*":"([\s\S]*)","old_?\w*":"([\s\S]*)"\}$/i;
-const SUBSTITUTION = /^s([|#/,@])((?:\\.|(?!\1).)+)\1(.*)\1\w*$/;
+const SUBSTITUTION = /^s([|#/,@])((?:(?!\1).)+)\1(.*)\1\w*$/;
 
 const PATCH = '*** Begin Patch';
 const PATCHED_AWAY = /^\*\*\* (?:Delete File: (.+)|Update File: (.+)\n\*\*\* Move to:)/gm;
 
+/** What an edit put in and took out, as its call is shown: what it took out stands last. */
+function editIn(text: string): { was: string; is: string } | undefined {
+  const [from, to] = [/"new_?\w*":"/i.exec(text), [...text.matchAll(/","old_?\w*":"/gi)].at(-1)];
+  if (!from || !to || to.index < from.index || !text.endsWith('"}')) return undefined;
+  return { was: text.slice(to.index + to[0].length, -2), is: text.slice(from.index + from[0].length, to.index) };
+}
+
 function takenBy({ act, call: { text } }: TriedCall): Taken {
-  const [, is = '', was] = act.isCommand ? [] : (EDIT.exec(text) ?? []);
+  const edit = act.isCommand ? undefined : editIn(text);
   const commands = act.isCommand ? commandsIn(act.does).map(({ words }) => words) : [];
   const texts = commands.flat().flatMap((word) => {
     const [, , was, is = ''] = SUBSTITUTION.exec(word) ?? [];
     return was === undefined ? [] : { was, is };
   });
-  if (was !== undefined) texts.push({ was, is });
+  if (edit) texts.push(edit);
   const paths = commands.flatMap((words) => {
     const isGits = words[0] === 'git';
     const [name, ...rest] = isGits ? words.slice(1) : words;

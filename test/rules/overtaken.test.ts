@@ -60,3 +60,16 @@ test.each<[string, Step, string]>([
 ])('a line is left alone by %s', async (_, step, line) => {
   expect(overtakenIn(new Map([[7, line]]), await triedIn([ASKED, step])).size).toBe(0);
 });
+
+test('a megabyte of edits in one call is read in linear time', async () => {
+  const [each] = await triedIn([ASKED, edit('a', 'b')]);
+  if (!each) throw new Error('no call');
+  const edits = '{"newText":"b","oldText":"a"},'.repeat(1e6 / 30);
+  const long = { ...each, call: { ...each.call, text: `call edit {"edits":[${edits}{"newText":"b","oldText":"a"}` } };
+  const cpu = process.cpuUsage();
+  for (const end of ['', ']}']) {
+    const call = { ...long.call, text: long.call.text + end };
+    overtakenIn(new Map([[7, 'See `docs/a.md`.']]), [{ ...long, call }]);
+  }
+  expect(process.cpuUsage(cpu).user / 1e6).toBeLessThan(8);
+});
