@@ -11,6 +11,8 @@ interface Taken {
   shown: string;
   texts: { was: string; is: string }[];
   paths: string[];
+  /** Where something was moved or copied to. */
+  came: string[];
   /** What is there by then: text that came, and files that were worked on. */
   there: string;
 }
@@ -30,21 +32,25 @@ export function overtakenIn(lines: ReadonlyMap<number, string>, tried: readonly 
     if (found.size === MOST_LINES) break;
     const values = literals(text).filter((value) => value.length >= LEAST_OF_VALUE);
     const isOver = (value: string, at: number) =>
-      isTaken(value, taken[at] as Taken) && !taken.slice(at + 1).some(({ there }) => there.includes(value));
+      isTaken(value, taken[at] as Taken) &&
+      !taken.slice(at + 1).some(({ there, came }) => there.includes(value) || isWithin(plainPath(value), came));
     const by = taken.findLast((_, at) => values.some((value) => isOver(value, at)))?.shown ?? endOf(text, done);
     if (by !== undefined) found.set(number, by);
   }
   return found;
 }
 
-function isTaken(value: string, { texts, paths }: Taken): boolean {
+function isTaken(value: string, { texts, paths, came }: Taken): boolean {
   const path = plainPath(value);
   return (
-    paths.some(
-      (each) => path === each || path.startsWith(`${each}/`) || (path.includes('/') && each.endsWith(`/${path}`)),
-    ) || texts.some(({ was, is }) => was.includes(value) && containsLiteral(value, was) && !containsLiteral(value, is))
+    ((isWithin(path, paths) || (path.includes('/') && paths.some((each) => each.endsWith(`/${path}`)))) &&
+      !isWithin(path, came)) ||
+    texts.some(({ was, is }) => was.includes(value) && containsLiteral(value, was) && !containsLiteral(value, is))
   );
 }
+
+const isWithin = (path: string, places: string[]) =>
+  places.some((each) => path === each || path.startsWith(`${each}/`));
 
 const plainPath = (path: string) => path.replace(/^(?:\.{0,2}|~)\//, '').replace(/\/$/, '');
 const SUBSTITUTION = /^s([|#/,@])((?:(?!\1).)+)\1(.*)\1\w*$/;
@@ -62,18 +68,25 @@ function editIn(text: string): { was: string; is: string } | undefined {
 function takenBy({ act, call: { text } }: TriedCall): Taken {
   const edit = act.isCommand ? undefined : editIn(text);
   const commands = act.isCommand ? commandsIn(act.does).map(({ words }) => words) : [];
-  const texts = commands.flat().flatMap((word) => {
+  // A substitution in a pipe only prints.
+  const inPlace = commands.filter((words) => words.some((word) => /^-(?:\w*i|-in-place)/.test(word)));
+  const texts = inPlace.flat().flatMap((word) => {
     const [, , was, is = ''] = SUBSTITUTION.exec(word) ?? [];
     return was === undefined ? [] : { was, is };
   });
   if (edit) texts.push(edit);
+  const came: string[] = [];
   const paths = commands.flatMap((words) => {
     const isGits = words[0] === 'git';
     const [name, ...rest] = isGits ? words.slice(1) : words;
     const operands = rest.filter((word) => !word.startsWith('-')).map(plainPath);
     // What is removed without git is mostly what is built again.
-    const isGone = name === 'rmdir' || (isGits && name === 'rm');
-    return name === 'mv' ? operands.slice(0, -1) : isGone ? operands : [];
+    const isGone = name === 'rmdir' || (isGits && name === 'rm' && !rest.includes('--cached'));
+    if (name !== 'mv' && name !== 'cp') return isGone ? operands : [];
+    const [from, to = ''] = [operands.slice(0, -1), operands.at(-1)];
+    // What moves up leaves what holds it behind.
+    came.push(...from.map((each) => (each.startsWith(`${to}/`) ? `${to}/${each.split('/').at(-1)}` : to)));
+    return name === 'mv' ? from : [];
   });
   if (text.includes(PATCH)) {
     const signed = (sign: string) => text.match(new RegExp(`^\\${sign}.*`, 'gm'))?.join('\n') ?? '';
@@ -81,7 +94,7 @@ function takenBy({ act, call: { text } }: TriedCall): Taken {
     for (const [, deleted, moved] of text.matchAll(PATCHED_AWAY)) paths.push(plainPath(deleted ?? moved ?? ''));
   }
   const there = [...texts.map((each) => each.is), ...(act.isCommand ? [] : act.files)].join('\n');
-  return { shown: act.does.slice(0, MOST_SHOWN), texts, paths, there };
+  return { shown: act.does.slice(0, MOST_SHOWN), texts, paths, came, there };
 }
 
 const ENDS_NUMBER = /^(?:gh|glab) \w+ (?:merge|close|ready|reopen)$/;

@@ -14,6 +14,8 @@ const SKILLS = 'The skills live in `plugins/entire/skills/`, one directory each.
 test.each<[string, Step, string]>([
   ['a move', run('git mv plugins/entire/skills skills'), SKILLS],
   ['a move of what holds it', run('cd /repo && mv plugins old && ls'), SKILLS],
+  ['a move to below', run('git mv plugins/entire/skills old/plugins/entire/skills'), SKILLS],
+  ['a move up', run('git mv plugins/entire/skills plugins/'), SKILLS],
   ['what removes it', run('git rm -r ./plugins/entire/skills/explain'), 'See `skills/explain` for the form.'],
   ['an edit', edit('go 1.25.2\n', 'go 1.26.2\n'), 'Go is pinned to 1.25.2.'],
   [
@@ -32,6 +34,11 @@ test.each<[string, Step, string]>([
 ])('a line is named with the call that may have overtaken it: %s', async (_, step, line) => {
   const found = overtakenIn(new Map([[7, line]]), await triedIn([ASKED, step]));
   expect([...found.keys()]).toEqual([7]);
+});
+
+test('a line is left alone where what it names is put back by a later call', async () => {
+  const steps = [ASKED, run('mv plugins /tmp/plugins'), run('cp -r /tmp/plugins plugins')];
+  expect(overtakenIn(new Map([[7, SKILLS]]), await triedIn(steps)).size).toBe(0);
 });
 
 test('a line is left alone where what it names is worked on afterwards', async () => {
@@ -56,6 +63,9 @@ test.each<[string, Step, string]>([
   ],
   ['a view of it that is open', run('gh pr view 41', 'state: OPEN\nIt was CLOSED by mistake.'), 'PR #41 is a draft.'],
   ['a look at its branch', run('git branch --list fix/tabs'), 'Branch fix/tabs is not merged yet.'],
+  ['what is printed', run("ls | sed 's#plugins/entire/skills#skills#'"), SKILLS],
+  ['a move there and back', run('mv plugins/entire /tmp/a && npm test; mv /tmp/a plugins/entire'), SKILLS],
+  ['what leaves the index alone', run('git rm -r --cached plugins/entire/skills'), SKILLS],
   ['another number', run('gh pr merge 240', 'Merged'), 'PR #24 is a draft.'],
 ])('a line is left alone by %s', async (_, step, line) => {
   expect(overtakenIn(new Map([[7, line]]), await triedIn([ASKED, step])).size).toBe(0);
