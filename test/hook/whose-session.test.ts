@@ -118,11 +118,14 @@ test('memory that is on for one session alone is on for that one', async () => {
   expect([saysOf(a.memory), saysOf(b.memory)]).toEqual([[], ['in project b']]);
 });
 
-test('the model of one session is asked for that one alone', async () => {
-  const { a, b, bothEnd, sweep } = twoProjects();
+test('the model of one session is asked for that one alone, unless the command names another', async () => {
+  const { a, b, bothEnd, nocturne, sweep } = twoProjects();
   await bothEnd({ NOCTURNE_MODEL: 'claude-opus-5-5' });
   await sweep();
   expect([saysOf(a.memory), saysOf(b.memory)]).toEqual([['in project a'], []]);
+  await nocturne('retry', '--all');
+  await nocturne('worker', '--once', '--model', 'offline');
+  expect(saysOf(b.memory)).toEqual(['in project b']);
 });
 
 test('a model that is none keeps that session alone from being read, and is said once', async () => {

@@ -32,6 +32,8 @@ export interface Config extends Omit<Settings, 'zone' | keyof Times>, Times, Fix
   /** What config.json has that is no setting any more, and what is said of what never was one. */
   former: string[];
   unknown?: string;
+  /** The model is a command's own option. */
+  isModelAsked: boolean;
   /** Set where one memory directory serves every session: as it was given, not checked yet. */
   memoryDir?: string;
   /** What `memoryDir` was given by, for messages. */
@@ -102,6 +104,8 @@ export async function loadConfig(
   const file = await readSettings(settingsPath(home));
   const zone = zoneFrom(env.NOCTURNE_ZONE) ?? file.zone;
   const databaseUrl = env.NOCTURNE_DATABASE_URL || file.databaseUrl;
+  // A hook's worker works other sessions than the hook's: what the file says goes first.
+  const model = given.model || env.NOCTURNE_MODEL || (!file.setsModel && env.NOCTURNE_FALLBACK_MODEL) || file.model;
   return {
     ...FIXED,
     ...fixedFrom(env.NOCTURNE_FIXED),
@@ -111,10 +115,8 @@ export async function loadConfig(
     home,
     userDir,
     ...(await agentsFrom(env, userDir)),
-    // A hook's worker works other sessions than the hook's: what the file says goes first.
-    model: checkModel(
-      given.model || env.NOCTURNE_MODEL || (!file.setsModel && env.NOCTURNE_FALLBACK_MODEL) || file.model,
-    ),
+    model: checkModel(model),
+    isModelAsked: Boolean(given.model),
     queueUrl: given.queueUrl ?? env.NOCTURNE_QUEUE_URL ?? env.REDIS_URL ?? file.queueUrl,
     databaseUrl,
     // Asked when it is needed: to find out takes as long as to read all settings, and a hook may not.
@@ -163,8 +165,8 @@ async function agentsFrom(
 }
 
 /**
- * The settings for a session: what its hook's environment decides counts, and nothing that stands in this process's. Default: these
- * settings themselves.
+ * The settings for a session: what its hook's environment decides counts, but for what this process's command was given, and nothing
+ * that stands in this process's environment. Default: these settings themselves.
  */
 export async function configOfSession(config: Config, env: Environment | undefined): Promise<Config> {
   if (env === undefined) return config;
@@ -173,7 +175,7 @@ export async function configOfSession(config: Config, env: Environment | undefin
     ...config,
     ...(isAsked ? {} : { memoryDir: undefined, ...memoryDirFrom(undefined, { env, databaseUrl: config.databaseUrl }) }),
     ...(await agentsFrom(env, config.userDir)),
-    model: checkModel(env.NOCTURNE_MODEL || config.model),
+    model: checkModel((!config.isModelAsked && env.NOCTURNE_MODEL) || config.model),
   };
 }
 
@@ -260,8 +262,9 @@ export async function readProjectSwitch(claudeDirs: string[]): Promise<AgentSwit
 async function readAgentSettings(path: string): Promise<AgentSettings> {
   const { settings, problem } = await readAgentFile(path, agentSettingsSchema);
   const { autoMemoryDirectory, autoMemoryEnabled } = settings ?? {};
-  if (problem) return { path, problem };
-  return { path, autoMemoryDirectory: autoMemoryDirectory || undefined, autoMemoryEnabled };
+  return problem
+    ? { path, problem }
+    : { path, autoMemoryDirectory: autoMemoryDirectory || undefined, autoMemoryEnabled };
 }
 
 /** A foreign file that is broken, or closed to this user, keeps nobody from working but who needs what it says. */

@@ -40,10 +40,8 @@ test.each([
 
 test.each(['NOCTURNE_FIXED', 'NOCTURNE_NOW'])('what is not to be read in %s is refused by its name', async (name) => {
   const env = { ...PLAIN, NOCTURNE_HOME: tempDir(), [name]: '{ not json' };
-  await expect(loadConfig({}, env)).rejects.toMatchObject({
-    code: 'bad-input',
-    message: expect.stringContaining(name),
-  });
+  const message = expect.stringContaining(name);
+  await expect(loadConfig({}, env)).rejects.toMatchObject({ code: 'bad-input', message });
 });
 
 test('what is wrong in config.json is said setting by setting, and a mistyped one with the nearest name', async () => {
@@ -56,9 +54,8 @@ test('what is wrong in config.json is said setting by setting, and a mistyped on
 });
 
 test('what is no setting is told and left out by what reads, and no model is asked before that is corrected and read', async () => {
-  const { environment, home, nocturne } = await testApp({
-    settings: { modell: 'x', forgetDays: { projekt: 1, user: 7 } },
-  });
+  const settings = { modell: 'x', forgetDays: { projekt: 1, user: 7 } };
+  const { environment, home, nocturne } = await testApp({ settings });
   const config = await loadConfig({}, environment);
   expect(config.forgetDays).toMatchObject({ user: 7, project: 365 });
   const unknown = 'forgetDays: projekt is not a setting; modell is not a setting. Did you mean model?';
