@@ -120,7 +120,9 @@ async function runExtractor(
   const guidance = await Guidance.of(session.cwd === undefined ? [] : [[session.id, session.cwd]]);
   const shown = await knownMemory({ sql: db, memory: memory.id }, sources);
   const numbered = [...shown.topics.matchAll(/^(\d+) (.*)$/gm)].map(([, at, text = '']) => [Number(at), text] as const);
-  const overtaken = overtakenIn(new Map(numbered), excerpt.tried);
+  // The calls of what is only context were counted when it was read.
+  const tried = excerpt.tried.filter(({ call }) => call.offered && excerpt.turns.includes(call.turn));
+  const overtaken = overtakenIn(new Map(numbered), tried);
   const record = recordEntriesTool({
     find: (id) => findSource(excerpt, id),
     isKnown: (candidate) => known.has(entryId(candidate)),

@@ -34,7 +34,7 @@ test('of 400 topics the line that a call of the session names is shown to the mo
   expect(inputs[0]).toContain(line);
 });
 
-test('the model that learns is told which line a call may have overtaken', async () => {
+test('the model that learns is told which line a call may have overtaken, and once', async () => {
   const inputs: string[] = [];
   const model = await testModel((asked) => {
     inputs.push(JSON.stringify(asked.messages[0]));
@@ -54,4 +54,8 @@ test('the model that learns is told which line a call may have overtaken', async
   expect(inputs[0]).toContain(
     'Perhaps overtaken by calls of this session:\\n| 2: git mv plugins/skills skills\\n</topics>',
   );
+  session.add('Thanks. Where do they live now?', [{ says: 'In `skills/`.' }]);
+  expect(await testing.nocturne('learn', session.path)).toMatchObject({ code: 0 });
+  expect(inputs[1]).toContain('make the repository flat');
+  expect(inputs[1]).not.toContain('Perhaps overtaken by');
 });
