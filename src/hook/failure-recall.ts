@@ -9,6 +9,7 @@ import { canonicalPath, isDirectory } from '../base/files/directories.ts';
 import type { Evidence } from '../memory/memory-types.ts';
 import { gitRoot } from '../memory/paths.ts';
 import { isOfOnePlace } from '../memory/persons.ts';
+import { isByProject } from '../memory/places.ts';
 import { asContent, frameOf } from '../memory/recall/recall-words.ts';
 import { type FoundLine, foundLines } from '../memory/rests.ts';
 import { foundOn, mayBeOver, parseTopic, withoutMark } from '../memory/text/topic.ts';
@@ -32,16 +33,16 @@ export async function answerFailure(
   { input, failure, isOver }: { input: Record<string, unknown>; failure: Failure; isOver(): boolean },
 ): Promise<string> {
   if (!config.recallFailures) return '';
-  return answerWithin(config, { input, isOver, kind: NAME }, (asked) => nearFailure(failure, asked));
+  return answerWithin(config, { input, isOver, kind: NAME }, (asked) => nearFailure(failure, asked, config));
 }
 
-async function nearFailure(failure: Failure, { db, own, cwd, shown }: Asked): Promise<string> {
+async function nearFailure(failure: Failure, { db, own, cwd, shown }: Asked, config: Config): Promise<string> {
   const told = shown.filter(({ request }) => request.startsWith(NAME)).length;
   if (!own.row || told >= MOST_OF_SESSION) return '';
   const { does, programs } = actOf(failure);
   const names = programs.map((program) => program.split(' ').at(-1) ?? program);
   const output = foldSpace(failure.output);
-  const isHere = isOfRepository(cwd);
+  const isHere = isOfRepository(cwd, isByProject(config));
   const isNear = (error: string) => error.length >= LEAST_OF_ERROR && output.includes(error);
   const hasError = (evidence: readonly Evidence[], text: string) => errorsIn(evidence, text).some(isNear);
   // Looked at first, as what is read of thousands of lessons takes the time.
@@ -62,8 +63,7 @@ async function nearFailure(failure: Failure, { db, own, cwd, shown }: Asked): Pr
   });
   if (near.length === 0) return '';
   const paths = [...new Set(near.map(({ path }) => path).filter((path) => path !== ''))];
-  const isUnsorted = near.some(({ path }) => path === '');
-  const unsorted = isUnsorted ? await own.source.unsorted({ isQuick: true }) : [];
+  const unsorted = near.some(({ path }) => path === '') ? await own.source.unsorted({ isQuick: true }) : [];
   const files = await own.source.read(paths);
   const elsewhere = await own.source.elsewhere(paths);
   const best = Math.max(...near.map(({ score }) => score));
@@ -115,9 +115,9 @@ function isMetAgain(evidence: readonly Evidence[], output: string): boolean {
 
 const wordsOf = (text: string) => text.match(/[\p{L}\p{N}_]+/gu) ?? [];
 
-/** Whether the calls behind a line ran in the repository of a directory; one that is not here is known by its memory. */
-function isOfRepository(cwd: string): (line: Pick<FoundLine, 'cwd'>) => boolean {
+/** Whether the calls behind a line ran in the repository of a directory; one that is gone is known by its memory, if that is one project's. */
+function isOfRepository(cwd: string, isOfProject: boolean): (line: Pick<FoundLine, 'cwd'>) => boolean {
   const rootOf = (dir: string) => gitRoot(dir) ?? canonicalPath(dir);
   const root = rootOf(cwd);
-  return ({ cwd: there }) => there != null && (!isDirectory(there) || rootOf(there) === root);
+  return ({ cwd: there }) => there != null && (rootOf(there) === root || (isOfProject && !isDirectory(there)));
 }

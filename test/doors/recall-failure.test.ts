@@ -8,6 +8,7 @@ import { type Environment, loadConfig } from '../../src/base/config/config.ts';
 import { answerFailure } from '../../src/hook/failure-recall.ts';
 import { failureOf } from '../../src/hook/hook-input.ts';
 import { answerHook, recallFor } from '../../src/hook/start-recall.ts';
+import { projectMemoryDir } from '../../src/memory/paths.ts';
 import { testApp } from '../support/app.ts';
 import { hookLog, runHook } from '../support/hook.ts';
 import { placeWay, type Way } from '../support/recalling.ts';
@@ -16,8 +17,12 @@ import { tempDir } from '../support/temp.ts';
 const LINE = 'In services/api: `pnpm test`; from the top it fails with "No projects matched the filters".';
 const KNOWN = { failed: 'pnpm test', error: 'No projects matched the filters', worked: 'cd services/api && pnpm test' };
 
-async function world(ways: Partial<Way>[] = [{}], settings: object = {}) {
-  const testing = await testApp({ settings });
+/** `project`: a directory whose own memory it is; else one memory serves every session. */
+async function world(ways: Partial<Way>[] = [{}], settings: object = {}, project?: string) {
+  const home = tempDir();
+  const of = project && { home, dir: projectMemoryDir(join(home, '.claude'), project) };
+  const testing = await testApp({ settings, ...of });
+  const environment = { ...testing.environment, ...(project && { NOCTURNE_MEMORY_DIR: '' }) };
   const root = tempDir();
   execFileSync('git', ['init', '-q', root]);
   mkdirSync(join(root, 'services/api'), { recursive: true });
@@ -28,7 +33,7 @@ async function world(ways: Partial<Way>[] = [{}], settings: object = {}) {
   });
   /** What the hook answers, as Claude Code calls it; in this process, which saves the start of one. */
   const fails = (command: string, output: string, more: object = {}) =>
-    answered({ ...shellCall(command, output), ...more }, testing.environment);
+    answered({ ...shellCall(command, output), ...more }, environment);
   return { ...testing, root, fails, shellCall };
 }
 
@@ -40,13 +45,9 @@ async function answered(input: Record<string, unknown>, environment: Environment
 }
 
 /** As an agent calls it, in a process. */
-async function hooked(
-  input: { hook_event_name: string; tool_use_id?: string },
-  environment: Environment,
-  ...args: string[]
-) {
+async function hooked(input: { hook_event_name: string; tool_use_id?: string }, env: Environment, ...args: string[]) {
   // Tests run on a machine that is busy with others.
-  const inTime = { ...environment, NOCTURNE_PROMPT_MS: '60000' };
+  const inTime = { ...env, NOCTURNE_PROMPT_MS: '60000' };
   const { printed, ...ended } = await runHook(input, inTime, { isOpen: true, args });
   expect(ended).toMatchObject({ code: 0, signal: null });
   const { hookEventName, additionalContext } = JSON.parse(printed).hookSpecificOutput;
@@ -133,22 +134,21 @@ test('what was found today is told before a night has sorted it, unless its log 
 
 test('a way is told though the worktree in which it was found is gone, but not what holds in another home alone', async () => {
   const gone = { cwd: '/home/other/worktrees/gone' };
-  expect(await (await world([gone])).fails('pnpm test', KNOWN.error)).toContain(LINE);
-  const { fails } = await world([gone, { ...gone, line: 'On this machine: `./pnpm test`.' }]);
-  const told = await fails('pnpm test', KNOWN.error, { cwd: '/home/own/project' });
+  const ways = [gone, { ...gone, line: 'On this machine: `./pnpm test`.' }];
+  const toldIn = async (cwd: string) => (await world(ways, {}, cwd)).fails('pnpm test', KNOWN.error, { cwd });
+  const told = await toldIn('/home/own/project');
   expect(told).toContain(LINE);
   expect(told).not.toContain('On this machine');
-  const own = { cwd: '/home/other/project', session_id: 's2' };
-  expect(await fails('pnpm test', KNOWN.error, own)).toContain('On this machine');
+  expect(await toldIn('/home/other/project')).toContain('On this machine');
 });
 
 test('what a session left is not told at a failing call', async () => {
   expect(await (await world([{ found: 'outcome' }])).fails('pnpm test', KNOWN.error)).toBe('');
 });
 
-test('nothing is told of what was tried in another repository, nor where it is off or paused', async () => {
-  const other = tempDir();
-  expect(await (await world([{ cwd: other }])).fails('pnpm test', KNOWN.error)).toBe('');
+test('nothing is told of what was tried in another repository, gone or not, nor where it is off or paused', async () => {
+  for (const cwd of [tempDir(), '/home/other/gone'])
+    expect(await (await world([{ cwd }])).fails('pnpm test', KNOWN.error)).toBe('');
   expect(await (await world([{}], { recallFailures: false })).fails('pnpm test', KNOWN.error)).toBe('');
   const { fails, nocturne } = await world();
   await nocturne('pause');
