@@ -54,7 +54,8 @@ async function nearFailure(failure: Failure, { db, own, cwd, shown }: Asked, con
     const { way, evidence, text, found } = line;
     // What a session left says nothing of why a call fails.
     if (found === 'outcome') return [];
-    const isHarmless = way ? way.isHarmless : literals(text).every((value) => harmsIn(value).length === 0);
+    // A text may also name another call that was quoted than the one that worked.
+    const isHarmless = (way?.isHarmless ?? true) && literals(text).every((value) => harmsIn(value).length === 0);
     if (!isHarmless || way?.works === does || line.path.startsWith('archive/')) return [];
     const [isSaid, isMet] = [hasError(evidence, text), isMetAgain(evidence, output)];
     const isSame = way?.programs.some((program) => programs.includes(program)) || isMet;

@@ -87,6 +87,11 @@ test.each([
   expect(await (await world([{ worked }])).fails('pnpm test', KNOWN.error)).toBe('');
 });
 
+test('a way that does no harm is not told where its line names a call that does', async () => {
+  const line = LINE.replace(';', ', then `git push origin main`;');
+  expect(await (await world([{ line }])).fails('pnpm test', KNOWN.error)).toBe('');
+});
+
 test('a failing call of any tool is told what was found of its error’s words, or of that tool', async () => {
   const line =
     'The browser scrolls before it clicks: `mcp__browser__scroll`, else "Element is outside of the viewport".';
