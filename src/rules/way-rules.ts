@@ -111,9 +111,12 @@ function wayFaults(
   const { text } = candidate;
   const { quote } = error.quoted;
   const faults: string[] = [];
-  const missing = missingFor(error.tried, good.tried, { error: quote, apart: good.at - error.at });
+  // Which part of it is quoted says nothing of what is missing.
+  const whole = error.tried.result.text;
+  const missing = missingFor(error.tried, good.tried, { error: whole, apart: good.at - error.at });
   // `cd` is in every shell: what it did not find is a directory.
-  const isMissing = ({ words }: { words: string[] }) => words[0] === missing && missing !== 'cd';
+  const isMissing = ({ words }: { words: string[] }) =>
+    words.find((word) => !word.includes('=')) === missing && missing !== 'cd';
   const isProgram = missing !== undefined && commandsIn(error.tried.act.does).some(isMissing);
   if (isProgram && !IS_HERE.test(text)) faults.push(ONLY_HERE);
   if (!/\p{L}{3}/u.test(quote.replace(/^(?:error: )?Exit code \d+/i, '')))

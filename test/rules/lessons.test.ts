@@ -41,16 +41,21 @@ describe('a way', () => {
       { run: 'python3 scripts/seed.py --all', prints: 'ok' },
     ];
     const text = 'On this machine: `python3 scripts/seed.py --all` seeds; plain python: command not found.';
-    expect(
-      await proposed(steps, {
-        found: 'way',
-        text,
-        evidence: [
-          ['r1', 'command not found'],
-          ['m2', 'python3 scripts/seed.py --all'],
-        ],
-      }),
-    ).toMatchObject({ found: 'way' });
+    const way: Proposed = {
+      found: 'way',
+      text,
+      evidence: [
+        ['r1', 'command not found'],
+        ['m2', 'python3 scripts/seed.py --all'],
+      ],
+    };
+    expect(await proposed(steps, way)).toMatchObject({ found: 'way' });
+    // What is missing is so too where the quote does not name it, and where a setting stands before it.
+    const everywhere = { ...way, text: text.replace('On this machine: ', '') };
+    for (const run of ['python scripts/seed.py --all', 'DEBUG=1 python scripts/seed.py --all'])
+      expect(await proposed([ASKED, { ...steps[1], run } as Step, ...steps.slice(2)], everywhere)).toContain(
+        'holds on this machine alone',
+      );
   });
 
   test('that memory told needs no failure again: the call that works is run', async () => {
