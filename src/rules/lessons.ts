@@ -142,7 +142,8 @@ const SUMMARIES: [program: RegExp, failed: RegExp, worked: RegExp][] = [
     /^(?:gh|GraphQL|HTTP|error|failed)\b|already exists|must first/im,
     /^https:\/\/\S+\/\d+$/m,
   ],
-  [/^git/, /^(?:fatal|error): /m, /^(?:\[\S+ [0-9a-f]{7,}\]|To \S+| [ +*] .+ -> \S+$)/m],
+  [/^git (?:push|fetch|pull)/, /^(?:fatal|error): /m, /^(?:\[\S+ [0-9a-f]{7,}\]|To \S+| [ +*] .+ -> \S+$)/m],
+  [/^git/, /^(?:fatal|error): /m, /^(?:\[\S+ [0-9a-f]{7,}\]|To \S+)/m],
 ];
 
 /** A summary stands in the end of what a program prints. */
@@ -173,7 +174,8 @@ export function endOf(
 export function isStarted({ act, call, result }: TriedCall, later: readonly TriedCall[]): boolean {
   const [, command, monitor] =
     /^(?:Command running in background with ID: (\w+)|Monitor started \(task (\w+))/.exec(result.text) ?? [];
-  const id = monitor ?? (call.text.includes('"run_in_background":true') ? command : undefined);
+  const isAsked = call.text.includes('"run_in_background":true');
+  const id = call.text.startsWith('call Monitor ') ? monitor : isAsked ? command : undefined;
   if (act.ended !== 'ran' || id === undefined) return false;
   return !later.some((each) => each.act.ended === 'failed' && `${each.call.text}\n${each.result.text}`.includes(id));
 }

@@ -927,6 +927,7 @@ test('an end is told by what a piped call prints, wherever the call stands in it
   const push = 'cd /repo/skills\ngit push 2>&1 | tail -5';
   expect(end(push, 'To https://github.com/acme/skills.git\n   7a21ceb..9feff38  search -> search')).toBe('worked');
   expect(end(push, 'error: failed to push some refs to origin')).toBe('failed');
+  expect(end('git branch -a | head', '   remotes/origin/HEAD -> origin/main')).toBe('ran');
   const create = 'gh pr create --title x --body "$(cat <<\'EOF\'\nWhy\nEOF\n)" 2>&1 | tail -5';
   expect(end(create, 'https://github.com/acme/sync/pull/94')).toBe('worked');
   expect(end(create, 'a pull request for branch "x" already exists:\nhttps://github.com/acme/sync/pull/9')).toBe(
@@ -947,6 +948,9 @@ test('an end is told by what a piped call prints, wherever the call stands in it
     ],
   };
   expect(await proposed(steps, way)).toMatchObject({ found: 'way' });
+  // What another tool printed is no mark.
+  const printed: Step = { run: `${loop} | tail -1`, prints: 'Monitor started (task bwl2).' };
+  expect(await proposed([...steps.slice(0, 2), printed], way)).toContain('No quoted call is marked as good');
 });
 
 test('a pull request that a piped call made is made, whatever became of a later edit of it', async () => {
