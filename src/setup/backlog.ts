@@ -9,7 +9,7 @@ import { sortTurns } from '../../jobs/extract/pending-turns.ts';
 import { offerPending } from '../../jobs/extract/shown-turns.ts';
 import { OFFLINE_LIMITS, OFFLINE_MODEL } from '../agent/agent-types.ts';
 import { programNamed, programOf } from '../agent/programs/programs.ts';
-import type { Config } from '../base/config/config.ts';
+import { type Config, configOfSession } from '../base/config/config.ts';
 import { costMicroUsd, priceOf } from '../base/config/prices.ts';
 import { describeError, isAppError, sayOfFile } from '../base/errors.ts';
 import { removeTree } from '../base/files/directories.ts';
@@ -21,22 +21,22 @@ import { databasePath } from '../db/open-database.ts';
 import { type EntryRow, entriesAmong } from '../memory/entries.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { declineBefore, declinedBefore, sessionNamed } from '../memory/session-rows.ts';
+import { type Look, looksOf } from '../queue/swept.ts';
 import type { Asking } from '../terminal/ask.ts';
 import { note, progress } from '../terminal/output.ts';
 import { saySpeaker, sayTokens } from '../terminal/phrases.ts';
 import { estimateTokens } from '../transcript/excerpt/tokens.ts';
 import { type FoundAgent, findSessions } from '../transcript/find-sessions.ts';
 import { openSession, type Session } from '../transcript/session.ts';
-import { type App, openApp } from '../worker/compose.ts';
+import { type App, type At, openApp } from '../worker/compose.ts';
 import { announceSession, whyLeft } from '../worker/ingest.ts';
 import { refusedIn } from '../worker/session-fate.ts';
 import { placeOf } from '../worker/whose-memory.ts';
 import { runWorker } from '../worker/worker.ts';
 
-interface BacklogSession {
+interface BacklogSession extends Pick<Look, 'environment'> {
   agent: FoundAgent;
   transcript: string;
-  session: string;
   cwd?: string;
   /** When it changed last. */
   day: Day;
@@ -81,14 +81,16 @@ export async function findBacklog(app: App, only: { since?: Date; agents?: reado
   const found = findSessions(agentDirs, { since, agents: only.agents, onClosed: onProblem });
   const sessions: BacklogSession[] = [];
   const left = new Map<string, number>();
+  const known = await looksOf(app.db, app.machine);
   for (const { agent, path, modifiedAt } of found) {
     try {
-      const session = await openSession(path, { isLive: true });
+      const { environment } = known.get(path) ?? {};
+      const session = await openIn(app, { transcript: path, environment });
       const why = await whyNotRead(app, session);
       if (why) left.set(why, (left.get(why) ?? 0) + 1);
       const size = why === null && (await sizeOf(app, session));
-      const day = dayOf(new Date(modifiedAt), zone);
-      if (size) sessions.push({ agent, transcript: path, session: session.id, cwd: session.cwd, day, ...size });
+      const of = { agent, transcript: path, environment, day: dayOf(new Date(modifiedAt), zone) };
+      if (size) sessions.push({ ...of, cwd: session.cwd, ...size });
     } catch (error) {
       onProblem(path, error);
     }
@@ -150,19 +152,22 @@ export async function usualDay(sessions: BacklogSession[], config: Parameters<ty
   return { requests: each(requests), tokens: each(tokens), microUsd: microUsd === null ? null : each(microUsd) };
 }
 
+/** With the settings for it. */
+async function openIn({ config }: App, of: Pick<BacklogSession, 'transcript' | 'environment'>): Promise<Session & At> {
+  const own = { config: await configOfSession(config, of.environment) };
+  return Object.assign(await openSession(of.transcript, { isLive: true }), own);
+}
+
 /** Also where nocturne is paused. */
-async function whyNotRead(app: App, session: Session): Promise<string | null> {
+async function whyNotRead(app: App, session: Session & At): Promise<string | null> {
   const left = await whyLeft(app, session);
   if (left) return left.why;
-  const { enabled, reason } = await app.standing({ cwd: session.cwd });
+  const { enabled, reason } = await app.standing(session);
   return enabled ? null : reason;
 }
 
 /** What would be shown of a session, declined or not; null where there is nothing. */
-async function sizeOf(
-  app: App,
-  session: Session,
-): Promise<Pick<BacklogSession, 'turns' | 'tokens' | 'requests'> | null> {
+async function sizeOf(app: App, session: Session & At) {
   const { config, db, memories } = app;
   const memory = await app.findMemory(session);
   const sorted = await sortTurns(session, {
@@ -170,12 +175,8 @@ async function sizeOf(
     ...{ ended: true, quietMs: config.quietMs, job: null, reopened: new Set<string>(), takeUp: ['declined'] },
     writable: memory ? await app.writableFor(session, memory) : [],
   });
-  const how = {
-    wanted: { by: 'excerpt' as const },
-    agent: config,
-    excerptTokens: config.excerptTokens,
-    zone: config.zone,
-  };
+  const { excerptTokens, zone } = config;
+  const how = { wanted: { by: 'excerpt' as const }, agent: config, excerptTokens, zone };
   let [tokens, requests] = [0, 0];
   for await (const { excerpt } of offerPending(undefined, sorted, how)) {
     tokens += excerpt.tokens;
@@ -224,10 +225,9 @@ export async function learnFound(app: App, { sessions }: Pick<Backlog, 'sessions
   let done = 0;
   try {
     for (const each of sessions) {
-      const opened = await openSession(each.transcript, { isLive: true });
-      const session = Object.assign(opened, { cwd: opened.cwd ?? each.cwd });
+      const of = { session: await openIn(app, each), environment: each.environment };
       const takeUp = ['declined', 'undone'] as const;
-      const { memory, key } = await announceSession(app, { session, ended: true, isDueNow: true, takeUp });
+      const { memory, key } = await announceSession(app, { ...of, ended: true, isDueNow: true, takeUp });
       asked.set(key, { ...each, memory, reason: 'it was not reached' });
     }
     await runWorker(app, {

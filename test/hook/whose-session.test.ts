@@ -86,8 +86,8 @@ test.each(['NOCTURNE_MEMORY_DIR', 'CLAUDE_COWORK_MEMORY_PATH_OVERRIDE'])(
     const places = () => [saysOf(own), saysOf(a.memory), saysOf(b.memory)];
     expect(places()).toEqual([['in project b'], ['in project a'], []]);
     expect(await sweep()).toMatchObject({ code: 0 });
-    for (const more of [[], ['--later']]) {
-      await nocturne('learn', ...more, '--memory', own, b.path);
+    for (const args of [[], ['--memory', own, b.path], ['--later', '--memory', own, b.path]]) {
+      await nocturne('learn', ...args);
       await sweep();
       expect(places()).toEqual([['in project b'], ['in project a'], []]);
     }
@@ -105,9 +105,11 @@ test('another directory of Claude Code keeps the memory of its own sessions, and
 });
 
 test('memory that is turned off for one session is off for that one, now and later, and on for the others', async () => {
-  const { a, b, bothEnd, sweep } = twoProjects();
+  const { a, b, bothEnd, nocturne, sweep } = twoProjects();
   await bothEnd({ CLAUDE_CODE_DISABLE_AUTO_MEMORY: '1' });
   await sweep();
+  const { left } = JSON.parse((await nocturne('learn', '--json')).stdout);
+  expect(Object.keys(left)).toEqual([expect.stringContaining('CLAUDE_CODE_DISABLE_AUTO_MEMORY')]);
   expect([saysOf(a.memory), saysOf(b.memory)]).toEqual([['in project a'], []]);
 });
 
