@@ -69,8 +69,10 @@ function placeOf(source: string, quote: string): Place | null {
 
 function findWords(source: string, quote: string): Place | null {
   const [text, wanted] = [plain(source), plain(quote)];
+  const isJson = text.includes('":');
   for (let at = wanted === '' ? -1 : text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + 1))
-    if (isBoundary(text, at) && isBoundary(text, at + wanted.length)) return placeAt(source, at, wanted.length);
+    if (isBoundary(text, at, isJson) && isBoundary(text, at + wanted.length, isJson))
+      return placeAt(source, at, wanted.length);
   return null;
 }
 
@@ -107,9 +109,10 @@ const UNSPACED_EDGE = new RegExp(`${UNSPACED}\\p{M}*\\0|\\0${UNSPACED}`, 'u');
 const JOINED = /\0[\p{M}\udc00-\udfff]|\p{L}\p{M}*(?:\0'|'\0)\p{L}|\p{N}(?:\0[.,]|[.,]\0)\p{N}/u;
 
 /** Whether a word can begin or end at `at` of a plain text. */
-function isBoundary(text: string, at: number): boolean {
-  // In JSON that a tool answered a line begins behind `\n`.
-  const before = text.slice(Math.max(0, at - WINDOW), at).replace(/\\[nrt]$/, ' ');
+function isBoundary(text: string, at: number, isJson: boolean): boolean {
+  const start = text.slice(Math.max(0, at - WINDOW), at);
+  // In JSON that a tool answered a line begins behind `\n`; elsewhere that begins a name of a path.
+  const before = isJson ? start.replace(/\\[nrt]$/, ' ') : start;
   const around = `${before}\0${text.slice(at, at + WINDOW)}`;
   return !JOINED.test(around) && (!IN_WORD.test(around) || UNSPACED_EDGE.test(around));
 }

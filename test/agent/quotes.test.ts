@@ -47,6 +47,7 @@ describe('for any message', () => {
     expect(findQuote(answered, 'The bot found 1 issue.')).toBe('The bot found 1 issue.');
     expect(findQuote(answered, 'See below.')).toBe('See below.');
     expect(findQuote(answered, 'he bot found')).toBeNull();
+    expect(findQuote('C:\\repo\\not deploy', 'ot deploy')).toBeNull();
   });
 });
 
