@@ -76,7 +76,8 @@ test('what a later session’s calls moved is told as what may be over, a state 
     { text: WAITS, day: '2026-11-18' },
     { text: OTHER, day: '2026-11-18' },
   ]);
-  const session = sessionFile(tempDir(), { cwd: KIM, startsAt: '2026-11-19T09:00:00Z' });
+  const id = '91111111-2222-4333-8444-555555555555';
+  const session = sessionFile(tempDir(), { id, cwd: KIM, startsAt: '2026-11-19T09:00:00Z' });
   session.add('Make it flat, and merge what was reviewed.', [
     { calls: 'Bash', input: { command: 'git mv plugins/skills skills' }, result: '(no output)' },
     { calls: 'Bash', input: { command: 'gh pr merge 12 --squash' }, result: 'Merged pull request #12' },
