@@ -190,10 +190,8 @@ async function lookAt(
       writable: memory ? await app.writableFor(session, memory) : [],
     });
     if (sorted.pending.size > 0) {
-      const { instructions } = options;
-      const { memory: of } = await announceSession(app, {
-        ...{ session, ended: false, isDueNow: true, instructions, environment },
-      });
+      const news = { session, environment, ended: false, isDueNow: true, instructions: options.instructions };
+      const { memory: of } = await announceSession(app, news);
       report.enqueued.push({ agent, transcript: path, memory: of.dir ?? of.id });
       return { ...look, verdict: 'enqueued' };
     }

@@ -90,8 +90,11 @@ async function asItIsNow({ db, machine }: App, item: Item): Promise<Item> {
 /** Does the job; what uses a person's plan ends where it is paused meanwhile. */
 async function runHeld(app: App, work: Work, signal: AbortSignal): Promise<Ending> {
   const { config, clock } = app;
-  if (programOf(config.model) === null)
-    return holding(app, work.item, { signal, work: (held) => run(app, work, held) });
+  const hold = (over: AbortSignal) => holding(app, work.item, { signal: over, work: (held) => run(app, work, held) });
+  // What is wrong with it, its job says.
+  const { environment } = work.item.payload as Partial<Payloads['extract']>;
+  const { model } = await configOfSession(config, environment).catch(onAppError(() => config));
+  if (programOf(model) === null) return hold(signal);
   const own = new AbortController();
   let paused: Enablement | undefined;
   const look = async () => {
@@ -101,10 +104,7 @@ async function runHeld(app: App, work: Work, signal: AbortSignal): Promise<Endin
     own.abort(new AppError('conflict', `It was ended: ${standing.reason}.`));
   };
   const looking = setInterval(() => void look().catch(onAppError(() => undefined)), PAUSE_LOOK_MS);
-  const both = AbortSignal.any([signal, own.signal]);
-  const ending = await holding(app, work.item, { signal: both, work: (held) => run(app, work, held) }).finally(() =>
-    clearInterval(looking),
-  );
+  const ending = await hold(AbortSignal.any([signal, own.signal])).finally(() => clearInterval(looking));
   return paused && ending.error ? whenOff(paused, clock.now()) : ending;
 }
 

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { type TestAppOptions, testApp } from '../support/app.ts';
 import { isDeep, sized, waysTaken } from '../support/depth.ts';
+import { announceSession } from '../support/doors.ts';
 import { claudeSays, type FakeProgram, fakeProgram, type Order } from '../support/fake-program.ts';
 import { areGone } from '../support/processes.ts';
 import { run, start, stop, until, whileRuns } from '../support/run.ts';
@@ -84,8 +85,11 @@ test('what waits for the turn of another is ended, too, and starts no program', 
 });
 
 deep('a pause ends it soon; the work waits as paused, and goes on when the pause is over', async () => {
-  const { fake, environment, ...testing } = await withProgram({ hangs: true });
-  await runHere(['learn', '--later', aTranscript()], environment);
+  // It is the session's model, not that of the worker.
+  const variables = { NOCTURNE_MODEL: 'offline' };
+  const { fake, environment, ...testing } = await withProgram({ hangs: true }, { variables });
+  const own = { NOCTURNE_MODEL: 'claude-code' };
+  await announceSession(testing.app, { transcript: aTranscript(), ended: true, isDueNow: true, environment: own });
   const worker = start(['worker', '--once'], environment);
   await whileRuns(worker, runs(fake));
   await runHere(['pause'], environment);

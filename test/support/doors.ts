@@ -13,7 +13,7 @@ import { spentOn } from '../../src/queue/spend.ts';
 import { allWorkers, queueNamespace } from '../../src/queue/workers.ts';
 import { openSession } from '../../src/transcript/session.ts';
 import { type App, openApp as open } from '../../src/worker/compose.ts';
-import { announceSession as announce, ingestSpool as ingest } from '../../src/worker/ingest.ts';
+import { announceSession as announce, ingestSpool as ingest, type SessionNews } from '../../src/worker/ingest.ts';
 import type { Parts } from '../../src/worker/job-bounds.ts';
 import { runWorker, type WorkerOptions } from '../../src/worker/worker.ts';
 import { rowsOf } from './rows.ts';
@@ -92,7 +92,7 @@ export async function ingestSpool(app: App, { onProblem }: { onProblem(message: 
   return { ...ingested, announced: ingested.announced.length };
 }
 
-interface News {
+interface News extends Pick<SessionNews, 'environment'> {
   transcript: string;
   cwd?: string;
   ended: boolean;
