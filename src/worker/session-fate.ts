@@ -4,7 +4,8 @@
 import { resolve } from 'node:path';
 import type { ExtractReport } from '../../jobs/extract/extract-report.ts';
 import { type KnownTurn, type SortedTurns, sortTurns } from '../../jobs/extract/pending-turns.ts';
-import { AppError, describeError, isAppError } from '../base/errors.ts';
+import { configOfSession } from '../base/config/config.ts';
+import { AppError, describeError, isAppError, onAppError } from '../base/errors.ts';
 import { statNow } from '../base/files/files.ts';
 import { parseJson } from '../base/text/json.ts';
 import { sayCount } from '../base/text/wording.ts';
@@ -25,6 +26,7 @@ import { declinedBefore, openTranscript, type SessionRow } from '../memory/sessi
 import { gateOf } from '../queue/breaker.ts';
 import type { InboxRow } from '../queue/inbox.ts';
 import { lookIntoSpool } from '../queue/spool.ts';
+import { looksOf } from '../queue/swept.ts';
 import { toldKind } from '../rules/dream-context.ts';
 import { findSessions } from '../transcript/find-sessions.ts';
 import { openSession, type Session } from '../transcript/session.ts';
@@ -64,11 +66,8 @@ export async function sessionFates(app: App, what: string): Promise<SessionFate[
 
 /** The transcript itself, or those on this disk whose session has this id or one that begins so. */
 async function findUnknown(app: App, what: string): Promise<Session[]> {
-  try {
-    return [await openSession(what)];
-  } catch (error) {
-    if (!isAppError(error, 'transcript-gone')) throw error;
-  }
+  const given = await openSession(what).catch(onAppError(() => null, 'transcript-gone'));
+  if (given) return [given];
   const found: Session[] = [];
   for (const { path } of findSessions(app.config.agentDirs, { named: what }).slice(0, MOST_LOOKED_INTO)) {
     try {
@@ -100,7 +99,7 @@ async function fateOf(app: App, known: Known) {
     memory && row
       ? await entriesWhere(db, memory.id, "and session = ? and (state <> 'gone' or reason = 'withdrawn')", row.id)
       : [];
-  const { ranges, holds, unreadable, cwd, left } = await read(app, known, item);
+  const { ranges, holds, unreadable, at, left } = await read(app, known, item);
   const failures = await failuresOf(app, { row, item, ranges });
   const proposals: { entry: string; text: string; says: string }[] = [];
   for (const { id: entry, text } of taught)
@@ -110,7 +109,7 @@ async function fateOf(app: App, known: Known) {
     transcript: row?.path ?? known.session?.path ?? '',
     /** What is wrong with the transcript, where it cannot be read. */
     unreadable,
-    memory: memory?.dir ?? memory?.id ?? memoryDirOf({ cwd }),
+    memory: memory?.dir ?? memory?.id ?? memoryDirOf(at),
     ranges,
     /** What it taught. */
     entries: taught.map(({ id, type, text, ...entry }) => {
@@ -126,7 +125,7 @@ async function fateOf(app: App, known: Known) {
     /** What waits for a person's word of what it gave, or was rejected. */
     proposals,
   };
-  return { ...fate, next: await nextOf(app, { ...fate, item, cwd, left, isTold: isTold(name) }) };
+  return { ...fate, next: await nextOf(app, { ...fate, item, at, left, isTold: isTold(name) }) };
 }
 
 /** What waits, or was rejected, of an entry: a sentence each. */
@@ -179,31 +178,34 @@ async function read(app: App, known: Known, item: InboxRow | undefined) {
       ...{ ended: item !== undefined && JSON.parse(item.payload).ended === true, quietMs: config.quietMs },
       ...{ reopened: new Set<string>(), takeUp: [], declinedBefore: await declinedBefore(db) },
     });
-    const left = await whyLeft(app, opened);
+    const { environment } = (await looksOf(db, machine)).get(opened.path) ?? {};
+    const at = Object.assign(opened, { config: await configOfSession(config, environment) });
+    const left = await whyLeft(app, at);
     const ranges = await rangesOf(app, sorted, { memory: memory?.id ?? '', why: left?.why ?? 'they wait' });
     const { format, sizeBytes, unreadableLines } = opened;
     const holds = { format, sizeBytes, unreadableLines, turns: sorted.turns.length };
-    return { ranges, holds, unreadable: null, cwd: opened.cwd, left };
+    return { ranges, holds, unreadable: null, at, left };
   } catch (error) {
     if (!isAppError(error)) throw error;
-    return { ranges: [], holds: null, unreadable: describeError(error), cwd: row?.cwd ?? undefined, left: null };
+    const nothing = { ranges: [], holds: null, left: null, at: { cwd: row?.cwd ?? undefined } };
+    return { ...nothing, unreadable: describeError(error) };
   }
 }
 
-interface Found extends Pick<Awaited<ReturnType<typeof read>>, 'ranges' | 'unreadable' | 'cwd' | 'left'> {
+interface Found extends Pick<Awaited<ReturnType<typeof read>>, 'ranges' | 'unreadable' | 'at' | 'left'> {
   session: string;
   transcript: string;
   item: InboxRow | undefined;
   isTold: boolean;
 }
 
-async function nextOf(app: App, { ranges, item, cwd, left, ...found }: Found): Promise<string> {
+async function nextOf(app: App, { ranges, item, at, left, ...found }: Found): Promise<string> {
   const { config, clock } = app;
   if (item?.state === 'failed') {
     const remedy = `nocturne retry ${found.session}, or nocturne retry --dismiss ${found.session}`;
     return `Nothing by itself: it was given up (${item.code}). New turns of the session, or ${remedy}.`;
   }
-  const { enabled, reason } = await app.standing({ cwd });
+  const { enabled, reason } = await app.standing(at);
   const byName = `nocturne learn ${found.transcript} reads it anyway.`;
   if (item && left?.verdict === 'off') return `Nothing: the next worker drops it, because ${left.why}. ${byName}`;
   if (item) {

@@ -110,6 +110,7 @@ test('memory that is turned off for one session is off for that one, now and lat
   await sweep();
   const { left } = JSON.parse((await nocturne('learn', '--json')).stdout);
   expect(Object.keys(left)).toEqual([expect.stringContaining('CLAUDE_CODE_DISABLE_AUTO_MEMORY')]);
+  expect((await nocturne('why', b.path)).stdout).toMatch(/Nothing by itself: .*CLAUDE_CODE_DISABLE_AUTO_MEMORY/);
   expect([saysOf(a.memory), saysOf(b.memory)]).toEqual([['in project a'], []]);
 });
 
