@@ -11,7 +11,7 @@ import { isDirectory } from '../src/base/files/directories.ts';
 import { makeDirectory, readTextNow, writeWhole } from '../src/base/files/files.ts';
 import { parseJson } from '../src/base/text/json.ts';
 import { type Db, insert, keepSetting, newId, type Row, type Sql, settingOf } from '../src/db/sql.ts';
-import { entriesWhere } from '../src/memory/entries.ts';
+import { entriesAmong, entriesWhere, type KeptEntry } from '../src/memory/entries.ts';
 import { addVersion, headOf } from '../src/memory/file-rows.ts';
 import { beginJob, endJob } from '../src/memory/job-rows.ts';
 import { takeInHistory } from '../src/memory/log-history.ts';
@@ -82,22 +82,26 @@ export function addMark(home: string, { what, ids }: { what: Mark['what']; ids: 
 
 /** Brings the marks to what has become of these entries (`memory`, `id`), for who forgot some, or took that back. */
 export async function markForgotten({ db, home }: Memories, touched: readonly Row[]): Promise<void> {
-  for (const memory of new Set(touched.map((key) => String(key.memory)))) {
-    const ids = new Set(touched.map(({ id }) => id));
-    const rows = await entriesWhere(db, memory);
-    const marksOf = (of: typeof rows) =>
-      of.flatMap(({ id, evidence: [first] }) => [`${memory} ${id}`, ...(first ? [markOf(first.message)] : [])]);
-    const gone = rows.filter(({ state, reason }) => state === 'gone' && reason === 'forgotten');
-    const stay = new Set(marksOf(gone));
-    const back = marksOf(rows.filter(({ id }) => ids.has(id))).filter((mark) => !stay.has(mark));
-    const left = readMarks(home).map(({ what, salt, sums }) => {
-      const dropped = new Set(what === 'forgotten' ? back.map((id) => sumOf(salt, id)) : []);
-      return `${JSON.stringify({ what, salt, sums: sums.filter((sum) => !dropped.has(sum)) })}\n`;
-    });
-    if (back.length > 0 && left.length > 0) writeWhole(marksPath(home), left.join(''));
-    addMark(home, { what: 'forgotten', ids: marksOf(gone.filter(({ id }) => ids.has(id))) });
-  }
+  const rows: KeptEntry[] = [];
+  for (const [memory, keys] of Map.groupBy(touched, (key) => String(key.memory)))
+    rows.push(...(await entriesAmong(db, memory, { column: 'id', of: keys.map(({ id }) => String(id)) })));
+  // Of one message something may be forgotten in another memory, too.
+  const gone = new Set<string>();
+  for (const { memory } of await db.all<{ memory: string }>(`select distinct memory from entry where ${FORGOTTEN}`))
+    for (const mark of marksFor(await entriesWhere(db, memory, `and ${FORGOTTEN}`))) gone.add(mark);
+  const back = marksFor(rows).filter((mark) => !gone.has(mark));
+  const left = readMarks(home).map(({ what, salt, sums }) => {
+    const dropped = new Set(what === 'forgotten' ? back.map((id) => sumOf(salt, id)) : []);
+    return `${JSON.stringify({ what, salt, sums: sums.filter((sum) => !dropped.has(sum)) })}\n`;
+  });
+  if (back.length > 0 && left.length > 0) writeWhole(marksPath(home), left.join(''));
+  addMark(home, { what: 'forgotten', ids: marksFor(rows).filter((mark) => gone.has(mark)) });
 }
+
+const FORGOTTEN = "state = 'gone' and reason = 'forgotten'";
+
+const marksFor = (entries: readonly KeptEntry[]) =>
+  entries.flatMap(({ memory: of, id, evidence: [one] }) => [`${of} ${id}`, ...(one ? [markOf(one.message)] : [])]);
 
 function readMarks(home: string): Mark[] {
   const lines = (readTextNow(marksPath(home)) ?? '').split('\n');
@@ -113,11 +117,9 @@ async function applyMarks(db: Db, home: string, now: Date): Promise<number> {
   const marks = readMarks(home);
   if (marks.length === 0) return 0;
   await keepMarks(db, marks);
-  const isIn = marks.map(({ what, salt, sums }) => {
-    const known = new Set(sums);
-    return { what, has: (id: string) => known.has(sumOf(salt, id)) };
-  });
-  const marksOf = (id: string) => new Set(isIn.flatMap(({ what, has }) => (has(id) ? what : [])));
+  const known = marks.map(({ what, salt, sums }) => ({ what, salt, sums: new Set(sums) }));
+  const marksOf = (id: string) =>
+    new Set(known.flatMap(({ what, salt, sums }) => (sums.has(sumOf(salt, id)) ? what : [])));
   const entries = await db.all<{ memory: string; id: string }>('select memory, id from entry');
   const versions = await db.all<{ id: string }>('select id from version where redacted_at is null');
   return db.write(async (sql) => {
@@ -164,7 +166,7 @@ export async function keepMarks(sql: Sql, marks: readonly Sums[]): Promise<void>
 
 /** Marks of what was forgotten in a memory, for whoever carries it elsewhere: they hold nothing of it. */
 export async function forgottenMarks(sql: Sql, memory: string): Promise<Sums[]> {
-  const gone = await entriesWhere(sql, memory, "and state = 'gone' and reason = 'forgotten'");
+  const gone = await entriesWhere(sql, memory, `and ${FORGOTTEN}`);
   const salt = randomBytes(16).toString('hex');
   const sums = gone.flatMap(({ evidence }) => evidence.slice(0, 1).map(({ message }) => sumOf(salt, markOf(message))));
   return sums.length === 0 ? [] : [{ salt, sums }];

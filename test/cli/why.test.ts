@@ -107,10 +107,8 @@ test('an id of a session without a digit is one, too', async () => {
 
 test('what is nowhere is an error that says where to look', async () => {
   const { nocturne } = await testApp();
-  expect(await nocturne('why', 'zebra crossing')).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('nocturne search'),
-  });
+  const stderr = expect.stringContaining('nocturne search');
+  expect(await nocturne('why', 'zebra crossing')).toMatchObject({ code: 1, stderr });
 });
 
 test('the beginning of an id that two sessions have is refused with both, as long as they must be to be told apart', async () => {

@@ -51,9 +51,8 @@ test('what was remembered is listed again, searched and told why, and that the s
   const before = await listed();
   expect(before).toHaveLength(3);
   for (const name of readdirSync(home)) if (name.startsWith('nocturne.db')) rmSync(join(home, name));
-  expect(await done([])).toContain(
-    'nothing this month; what was spent before the restore, today 02:00, may be missing',
-  );
+  const spent = 'nothing this month; what was spent before the restore, today 02:00, may be missing';
+  expect(await done([])).toContain(spent);
   expect(await listed()).toEqual(before);
   expect(await done(['search', 'pnpm', '--all'])).toContain('Always use pnpm');
 });
@@ -76,7 +75,7 @@ test('a clone that used a memory is offered it again, by a session that lies bes
 test.each(['no copy', 'before it was said', 'before it was forgotten', 'while it was forgotten'])(
   'what was forgotten and brought back stays, and what that was taken back for goes; newest copy: %s',
   async (copied) => {
-    const { home, done } = await remembered();
+    const { home, user, done } = await remembered();
     const copy = (when: string) => (when === copied ? backUp(home, { now: new Date('2026-11-21T01:00:00Z') }) : null);
     const lose = async () => {
       for (const name of readdirSync(home)) if (name.startsWith('nocturne.db')) rmSync(join(home, name));
@@ -101,6 +100,16 @@ test.each(['no copy', 'before it was said', 'before it was forgotten', 'while it
     await lose();
     expect(await done(['next'])).not.toContain('Milk is stored');
     expect(back).not.toBe('');
+    // Two memories have something of one message.
+    writeFileSync(join(home, 'config.json'), '{ "userScope": true }');
+    const id = '41111111-2222-4333-8444-555555555555';
+    const { path } = aSession(['I like tea. Always take plums.'], { id, cwd: user });
+    await done(['learn', path]);
+    for (const word of ['tea', 'plums']) await done(['forget', word, '--yes']);
+    await undo();
+    await lose();
+    for (const again of [[], ['--again']]) await done(['learn', ...again, path]);
+    expect(await done(['list', '--all'])).not.toContain('likes tea');
   },
 );
 

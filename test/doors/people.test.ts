@@ -239,10 +239,8 @@ test('forget of a text that may mean several things lists them with their ids an
   expect({ code, stdout }).toEqual({ code: 2, stdout: expect.stringContaining(entry.id.slice(0, 10)) });
   expect(readFileSync(join(dir, 'logs/2026/11/2026-11-21.md'), 'utf8').match(/\*\*feedback\*\*/g)).toHaveLength(2);
   expect(await nocturne('forget', entry.id.slice(0, 10), '--yes')).toMatchObject({ code: 0 });
-  expect(await nocturne('forget', 'nowhere said')).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('nocturne search'),
-  });
+  const stderr = expect.stringContaining('nocturne search');
+  expect(await nocturne('forget', 'nowhere said')).toMatchObject({ code: 1, stderr });
 });
 
 test('a secret in the instructions of any command is in no byte of the memory and the home', async () => {

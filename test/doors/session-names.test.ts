@@ -63,10 +63,8 @@ test('a session goes by the name of its file, whether it was read, and whether t
   expect(await why()).toMatchObject(told);
   rmSync(session.path);
   expect(await why()).toMatchObject(told);
-  expect(await nocturne('why', 'a1b2c3d4.jsonl')).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('no session has that name'),
-  });
+  const stderr = expect.stringContaining('no session has that name');
+  expect(await nocturne('why', 'a1b2c3d4.jsonl')).toMatchObject({ code: 1, stderr });
 });
 
 test('the number of a bank card is kept of no session and no word, and one that is published for tests is', async () => {
