@@ -29,7 +29,7 @@ import {
   withoutMark,
 } from '../../src/memory/text/topic.ts';
 import type { Change } from '../../src/memory/undo-rows.ts';
-import { entryIds, type Operation } from '../../src/rules/dream-context.ts';
+import { entryIds, isAskedFor, type Operation } from '../../src/rules/dream-context.ts';
 import type { Found } from '../../src/rules/lessons.ts';
 import { tellsState } from '../../src/rules/states.ts';
 import { type Checked, type DreamOutput, type LandAt, landTopics, settleEntries } from './dream-landing.ts';
@@ -130,6 +130,7 @@ interface Source {
   learnedAt: string;
   found: Found | null;
   state: string;
+  by: string;
   /** As its agent calls it. */
   session: string;
 }
@@ -140,7 +141,7 @@ type OwnLine = TopicLine & { file: StandingFile; sources: Source[] };
 /** The lines of living topics that dreams wrote. What rests on no entry is a person's, or a program's. */
 async function ownLines({ sql, memory, files }: CodePlace): Promise<OwnLine[]> {
   const rows = await sql.all<Source & { file: string; line: string }>(
-    `select r.file, r.line, e.id, e.at, e.found, e.state, coalesce(j.created_at, e.at) as "learnedAt",
+    `select r.file, r.line, e.id, e.at, e.found, e.state, e.said_by as "by", coalesce(j.created_at, e.at) as "learnedAt",
        coalesce(s.name, e.session, '') as session
      from rests r join entry e on e.memory = r.memory and e.id = r.source left join session s on s.id = e.session
        left join job j on j.id = e.job where r.memory = ? order by e.at`,
@@ -187,7 +188,8 @@ export async function agedLines(
     if (days !== null && sources.every(({ learnedAt }) => learnedAt < before(days)))
       return { ...aged, reason: `No other session ${isFound ? 'found' : 'showed'} it within ${days} days.` };
     const isFact = file.topic.type === 'project' || file.topic.type === 'reference';
-    if (isFact && !mayBeOver(text) && last < (overtaken.get(line.id) ?? ''))
+    const isKnown = isFact && !mayBeOver(text) && !sources.some(isAskedFor);
+    if (isKnown && last < (overtaken.get(line.id) ?? ''))
       return { ...aged, reason: 'A later session changed what it names.', isMarked: true };
     const isState =
       tellsState(withoutMark(text)) || sources.some(({ found, state }) => found === 'outcome' && state !== 'gone');

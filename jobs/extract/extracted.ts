@@ -91,7 +91,8 @@ export async function commitExtracted(
       targets.map(({ id }) => id),
     );
     const isMarked = await markedMessages(sql);
-    await noteOvertaken(sql, memory.id, { lines: overtaken, at: ranges[0]?.turn.at ?? now.toISOString() });
+    const at = ranges[0]?.turn.at ?? now.toISOString();
+    await noteOvertaken(sql, memory.id, { lines: overtaken, at, job: by.job });
     if (signs.length > 1) await joinSigns(sql, memory.id, signs);
     const other = (await userOf(sql, memory.id, userName)).otherBy(signs);
     const entries = found.flatMap((recorded): EntryRow[] => {

@@ -147,19 +147,31 @@ export async function restingOn(
 const MOST_OVERTAKEN = 300;
 const overtakenKey = (memory: string) => `overtaken:${memory}`;
 
-/** The lines that calls of a session may have overtaken since, with the time at which it began; of other lines nothing. */
-export async function overtakenLines(sql: Sql, memory: string): Promise<Map<string, string>> {
-  return new Map(JSON.parse((await settingOf(sql, overtakenKey(memory))) ?? '[]'));
+type Overtaken = [line: string, at: string, job?: string];
+
+async function notedLines(sql: Sql, memory: string): Promise<Overtaken[]> {
+  return JSON.parse((await settingOf(sql, overtakenKey(memory))) ?? '[]');
 }
 
-export async function noteOvertaken(sql: Sql, memory: string, of: { lines: readonly string[]; at: string }) {
-  if (of.lines.length === 0) return;
-  const known = await overtakenLines(sql, memory);
-  for (const line of of.lines) {
-    known.delete(line);
-    known.set(line, of.at);
-  }
-  await keepSetting(sql, overtakenKey(memory), JSON.stringify([...known].slice(-MOST_OVERTAKEN)));
+/** The lines that calls of a session may have overtaken since, with the time at which it began; none whose learning was undone. */
+export async function overtakenLines(sql: Sql, memory: string): Promise<Map<string, string>> {
+  const noted = await notedLines(sql, memory);
+  const select = 'select distinct job from change where undone_by is not null and job in (#)';
+  const jobs = [...new Set(noted.flatMap(([, , job]) => job ?? []))];
+  const undone = new Set((await allOf<{ job: string }>(sql, select, jobs)).map(({ job }) => job));
+  return new Map(noted.flatMap(([line, at, job = '']) => (undone.has(job) ? [] : [[line, at] as const])));
+}
+
+export async function noteOvertaken(
+  sql: Sql,
+  memory: string,
+  { lines, at, job }: { lines: readonly string[]; at: string; job: string },
+) {
+  if (lines.length === 0) return;
+  const again = new Set(lines);
+  const others = (await notedLines(sql, memory)).filter(([line]) => !again.has(line));
+  const noted = [...others, ...[...again].map((line) => [line, at, job])];
+  await keepSetting(sql, overtakenKey(memory), JSON.stringify(noted.slice(-MOST_OVERTAKEN)));
 }
 
 /** A line that rests on what an agent found out. */

@@ -169,7 +169,8 @@ export const isOthers = ({ isPersons, isPrograms = false }: Pick<KnownLine, 'isP
   isPersons || isPrograms;
 
 /** Whether a person asked to remember it, by a command or in a log: no session said it. */
-export const isAskedFor = ({ by, session }: KnownEntry) => by === 'person' || (by === 'human' && session === '');
+export const isAskedFor = ({ by, session }: Pick<KnownEntry, 'by' | 'session'>) =>
+  by === 'person' || (by === 'human' && session === '');
 
 /** Whether a person takes something out of the logs by it: nothing comes, and all its entries are withdrawn. */
 export function isWithdrawal(operation: Operation, { entries }: DreamContext): boolean {
@@ -258,7 +259,6 @@ export function sayStray({ text }: NewLine, out: KnownLine[]): string {
 
 const PATH = /[^/]\/[^/]/;
 
-/** Behind the old path, where an entry says that it gave way. */
 const GAVE_WAY =
   /^`?\s+(?:(?:is|are|was|were|(?:has|have) been)\s+)?(?:now\s+)?(?:replaced|renamed|moved)(?![\p{L}-])/iu;
 

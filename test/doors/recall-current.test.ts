@@ -69,13 +69,10 @@ test.each([true, false])('of a state of which something newer tells only that is
   expect(text).not.toContain(WAITS);
 });
 
-test('what a later session’s calls moved is told as what may be over, a state that they ended no more', async () => {
-  const skills = 'The skills live in `plugins/skills/`.';
-  const testing = await learned([
-    { text: skills, day: '2026-11-18' },
-    { text: WAITS, day: '2026-11-18' },
-    { text: OTHER, day: '2026-11-18' },
-  ]);
+const SKILLS = 'The skills live in `plugins/skills/`.';
+
+/** A session that moves what this line names, and merges. */
+async function moved(testing: TestApp) {
   const id = '91111111-2222-4333-8444-555555555555';
   const session = sessionFile(tempDir(), { id, cwd: KIM, startsAt: '2026-11-19T09:00:00Z' });
   session.add('Make it flat, and merge what was reviewed.', [
@@ -83,11 +80,38 @@ test('what a later session’s calls moved is told as what may be over, a state 
     { calls: 'Bash', input: { command: 'gh pr merge 12 --squash' }, result: 'Merged pull request #12' },
   ]);
   expect(await testing.nocturne('learn', session.path)).toMatchObject({ code: 0 });
+}
+
+test('what a later session’s calls moved is told as what may be over, a state that they ended no more', async () => {
+  const testing = await learned([
+    { text: SKILLS, day: '2026-11-18' },
+    { text: WAITS, day: '2026-11-18' },
+    { text: OTHER, day: '2026-11-18' },
+  ]);
+  await moved(testing);
   expect(await testing.nocturne('dream')).toMatchObject({ code: 0 });
   const text = await told(testing);
-  expect(text).toContain(`${skills} (as of 2026-11-18, may be over)`);
+  expect(text).toContain(`${SKILLS} (as of 2026-11-18, may be over)`);
   expect(text).toContain(OTHER);
   expect(text).not.toContain(WAITS);
+});
+
+test('nothing may be over by what was learned and is undone', async () => {
+  const testing = await learned([{ text: SKILLS, day: '2026-11-18' }]);
+  await moved(testing);
+  expect(await testing.nocturne('undo', '--last')).toMatchObject({ code: 0 });
+  await testing.nocturne('dream');
+  expect(await told(testing)).toContain(`- ${SKILLS} (2026-11-18)`);
+});
+
+test('what a person asked to remember is not told as what may be over', async () => {
+  const testing = await learned([{ text: OTHER, day: '2026-11-16' }]);
+  const asked = { ...testing.environment, NOCTURNE_NOW: '2026-11-18T09:00:00Z' };
+  expect(await runHere(['remember', SKILLS, '--type', 'project'], asked)).toMatchObject({ code: 0 });
+  expect(await testing.nocturne('dream')).toMatchObject({ code: 0 });
+  await moved(testing);
+  await testing.nocturne('dream');
+  expect(await told(testing)).toContain(`- ${SKILLS} (2026-11-18)`);
 });
 
 test('of two rules that deny each other the newer is told, before a night and after it', async () => {
