@@ -296,7 +296,7 @@ export async function offerBacklog(app: App, offer: Offer & { learn?: boolean })
 }
 
 /** The same, with a word while it looks, and what could not be read told. */
-export async function lookForBacklog(app: App): Promise<Backlog> {
+async function lookForBacklog(app: App): Promise<Backlog> {
   const bar = progress('looking for sessions');
   const backlog = await findBacklog(app).finally(() => bar.stop());
   for (const problem of backlog.problems) note(problem);

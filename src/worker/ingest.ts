@@ -144,7 +144,7 @@ async function asksToRemember(app: App, session: Session & At): Promise<boolean>
 export type SkipReason = 'non-interactive' | 'subagent' | 'own' | 'no-project';
 
 /** Why hooks and sweeps leave a session alone, as far as its file tells; null: they do not. */
-export async function reasonToSkip({ config }: Pick<App, 'config'>, session: Session): Promise<SkipReason | null> {
+async function reasonToSkip({ config }: Pick<App, 'config'>, session: Session): Promise<SkipReason | null> {
   if (session.subagent) return 'subagent';
   const home = canonicalPath(config.home) + sep;
   if (session.cwd && (canonicalPath(session.cwd) + sep).startsWith(home)) return 'own';

@@ -79,7 +79,7 @@ export async function shutGate(app: App, memory: MemoryRow): Promise<string | nu
 }
 
 /** When the last night began; a database that had none begins with now, and so does one whose clock was ahead. */
-export async function lastNight(db: Db, now: Date): Promise<string> {
+async function lastNight(db: Db, now: Date): Promise<string> {
   const at = now.toISOString();
   const last = await settingOf(db, 'night');
   if (last !== undefined && last <= at) return last;
@@ -90,14 +90,14 @@ export async function lastNight(db: Db, now: Date): Promise<string> {
 }
 
 /** Memories that a night is about: not those of clients, who ask for their dreams. */
-export function nightlyMemories(sql: Sql): Promise<MemoryRow[]> {
+function nightlyMemories(sql: Sql): Promise<MemoryRow[]> {
   return sql.all<MemoryRow>(
     "select * from memory where scope <> 'store' and deleted_at is null and archived_at is null order by created_at, id",
   );
 }
 
 /** Puts a dream of each of these into the inbox, unless another process was faster since `last`; answers whether it did. */
-export async function beginNight(
+async function beginNight(
   db: Db,
   { last, memories, now }: { last: string; memories: readonly string[]; now: Date },
 ): Promise<boolean> {

@@ -72,7 +72,7 @@ export function refuseInDatabase({ databaseUrl }: Config): void {
 }
 
 /** The team's memory that one's own is shared with from `cwd`. Throws `bad-input` where there is none. */
-export function teamDirFor(config: Config, { own, cwd }: { own: string | null; cwd: string }): string {
+function teamDirFor(config: Config, { own, cwd }: { own: string | null; cwd: string }): string {
   refuseInDatabase(config);
   const place = scopeDir(config, { memory: 'local', cwd });
   const dir = canonicalPath(place);

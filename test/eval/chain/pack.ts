@@ -9,15 +9,9 @@ import { type CostOfSession, costsOf } from './costs.ts';
 import { keptLines, toldLines } from './lines.ts';
 import { type Link, linksOf } from './links.ts';
 import { type Need, needsOf } from './needs.ts';
-import { playIn, type SystemName, toldIn } from './play.ts';
+import { type Played, playIn, toldIn } from './play.ts';
 
-export interface PackedPlay {
-  system: SystemName;
-  model: string;
-  commit: string;
-  date: string;
-  prompts: string;
-  isReaders?: boolean;
+export interface PackedPlay extends Omit<Played, 'chain' | 'sessions' | 'steps'> {
   costs: CostOfSession[];
   /** How many lines its sessions were told, a line once a session; how many it keeps at the end. */
   told: number;
