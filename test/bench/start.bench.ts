@@ -1,6 +1,6 @@
 // How long it takes to start: `npm run build && node test/bench/start.bench.ts [--runs 30] [--against DIR]`. Wall time beside
 // that of `node -e 0`, in turns, medians: the hook both ways it ends (a worker is awake; it has to start one),
-// `nocturne --version`, and `nocturne learn` of a session with nothing new. Ends with 1 where the hook takes more than
+// `nocturne --version`, `nocturne list`, and `nocturne learn` of a session with nothing new. Ends with 1 where the hook takes more than
 // 1.6 times as long as node. `--against`: another checkout that is built, whose programs run in the same turns; ends with 1
 // where one of this takes more than 1.25 times as long as it does there.
 
@@ -87,6 +87,7 @@ function startsOf(checkout: string, name: string): Start[] {
     { name: 'hook, worker awake', args: [dist('hook.js')], environment: { NOCTURNE_HOME: awake }, times: [] },
     { name: 'hook, worker started', args: [dist('hook.js')], environment: { NOCTURNE_HOME: asleep }, times: [] },
     { name: 'nocturne --version', args: [dist('nocturne.js'), '--version'], environment: {}, times: [] },
+    { name: 'list', args: [dist('nocturne.js'), 'list'], environment: extracting, times: [] },
     { name: 'extract, nothing new', args: extract, environment: extracting, times: [] },
   ];
   timeOf(starts.at(-1) as Start);
