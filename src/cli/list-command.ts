@@ -19,6 +19,7 @@ import { isArchivePath, isTopicPath, parseTopic } from '../memory/text/topic.ts'
 import { EXIT, note, print, printTable, style } from '../terminal/output.ts';
 import { dayAmong, sayFate, sayWhen, shellPath } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
+import { refusedOf } from '../worker/session-fate.ts';
 import { type NamedSession, namesOf } from '../worker/session-names.ts';
 import { placeOf, sayHere, whoseMemory } from '../worker/whose-memory.ts';
 import { type CommonOptions, countUpTo, MEMORY, memoriesFor, memoryHere } from './cli-options.ts';
@@ -276,10 +277,12 @@ async function describeTaught(
   );
   const fates = states.map(({ state }) => stateWord(state));
   const fate = TOLD_FIRST.find((each) => fates.includes(each));
-  const taught = entries.length > 0 ? sayCount(entries.length, 'entry') : sayFate(fate);
+  const refused = entries.length > 0 || fate ? [] : await refusedOf(db, [row]);
+  const taught = entries.length > 0 ? sayCount(entries.length, 'entry') : sayFate(fate, refused.length);
+  const why = refused.length > 0 ? 'nocturne why ' : '';
   return [
     style('bold', name ?? 'A session without a name'),
-    `  ${about}; read ${sayWhen(readAt, config)}: ${taught} (${await shortId(db, 'session', session)})`,
+    `  ${about}; read ${sayWhen(readAt, config)}: ${taught} (${why}${await shortId(db, 'session', session)})`,
     ...entries.map(({ type, text, state }) => {
       const mark = state === 'new' || state === 'sorted' ? '' : ` (${state})`;
       return `  ${type.padEnd(9)}  ${text}${mark}`;

@@ -64,7 +64,8 @@ export async function printExtract(
 function sayExtract(report: ExtractReport): string {
   const unread = report.unreadableLines > 0 ? `, ${sayCount(report.unreadableLines, 'unreadable line')} skipped` : '';
   const waiting = report.openTurns > 0 ? `, ${sayCount(report.openTurns, 'turn')} still open` : '';
-  const { outcome, entries } = report;
+  const { entries, refused } = report;
+  const outcome = report.outcome === 'nothing-worth-keeping' && refused.length > 0 ? 'nothing-kept' : report.outcome;
   const did = outcome === 'recorded' ? `${sayCount(entries.length, 'thing')} learned` : sayOutcome(outcome);
   return `${did}${unread}${waiting}`;
 }

@@ -7,8 +7,9 @@ import { namesInSpool } from '../queue/spool.ts';
 import { listWork } from '../queue/waiting-work.ts';
 import { allWorkers } from '../queue/workers.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
-import { plainly, sayOutcome } from '../terminal/phrases.ts';
+import { plainly, sayFate, sayOutcome } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
+import { refusedOf } from '../worker/session-fate.ts';
 import type { WorkResult } from '../worker/work-item.ts';
 import { runWorker } from '../worker/worker.ts';
 import { type CommonOptions, MODEL, withApp } from './cli-options.ts';
@@ -66,7 +67,7 @@ function work(call: Call<WorkerOptions>): Promise<void> {
         const { memory, key, ...rest } = result;
         const names = await namesOf(app, result);
         if (json) print({ memory: names.place, ...rest, key: names.key });
-        else note(describeResult(app, result, names));
+        else note(await describeResult(app, result, names));
       });
     };
     if (!once && process.stderr.isTTY) note('Waiting for work; Ctrl-C ends it. nocturne tells what waits.');
@@ -104,14 +105,17 @@ function toSecond(instant: string, zone: string): string {
   return formatIn(instant, zone, 'yyyy-MM-dd HH:mm:ss');
 }
 
-function describeResult(
-  { config }: App,
-  result: WorkResult,
+async function describeResult(
+  { config, db }: App,
+  { key, outcome, delayedUntil, reason }: WorkResult,
   { name, place }: Awaited<ReturnType<typeof namesOf>>,
-): string {
-  const { outcome, delayedUntil, reason } = result;
+): Promise<string> {
+  const refused = outcome === 'nothing-worth-keeping' ? await refusedOf(db, [key]) : [];
+  const { length } = refused;
+  const did =
+    length > 0 ? `${sayFate(null, length)} (${name.replace('session', 'nocturne why')})` : sayOutcome(outcome);
   const later = delayedUntil ? `, again at ${toSecond(delayedUntil, config.zone)}` : '';
-  return `${name}: ${sayOutcome(outcome)}${later}${reason ? ` (${plainly(reason, config)})` : ''} [${place}]`;
+  return `${name}: ${did}${later}${reason ? ` (${plainly(reason, config)})` : ''} [${place}]`;
 }
 
 async function nameDelayed(app: App): Promise<void> {

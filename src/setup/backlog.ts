@@ -30,7 +30,7 @@ import { type FoundAgent, findSessions } from '../transcript/find-sessions.ts';
 import { openSession, type Session } from '../transcript/session.ts';
 import { type App, type At, openApp } from '../worker/compose.ts';
 import { announceSession, whyLeft } from '../worker/ingest.ts';
-import { refusedIn } from '../worker/session-fate.ts';
+import { refusedOf } from '../worker/session-fate.ts';
 import { placeOf } from '../worker/whose-memory.ts';
 import { runWorker } from '../worker/worker.ts';
 
@@ -262,7 +262,7 @@ export async function learnFound(app: App, { sessions }: Pick<Backlog, 'sessions
     /** What could not be learned now, each with its reason. */
     waiting: all.flatMap(({ transcript, reason }) => (reason === undefined ? [] : [{ transcript, reason }])),
     /** How much of what a model proposed was refused. */
-    refused: (await refusedIn(app.db, 'session', [...asked.keys()])).length,
+    refused: (await refusedOf(app.db, [...asked.keys()])).length,
     memories,
   };
 }

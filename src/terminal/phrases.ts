@@ -5,6 +5,7 @@ import { sep } from 'node:path';
 import { formatDistanceStrict } from 'date-fns/formatDistanceStrict';
 import type { Config } from '../base/config/config.ts';
 import { AppError } from '../base/errors.ts';
+import { sayCount } from '../base/text/wording.ts';
 import { DAY_MS, type Day, dayOf, formatIn, isDay } from '../base/time.ts';
 import type { Disposition } from '../memory/memory-types.ts';
 
@@ -122,9 +123,10 @@ const FATES: Partial<Record<Disposition, string>> = {
   declined: 'from before set-up, not read',
 };
 
-/** What became of a session that taught nothing. */
-export function sayFate(fate: Disposition | undefined | null): string {
-  return (fate && FATES[fate]) ?? 'nothing worth keeping';
+/** What became of a session that taught nothing. `refused`: how much code refused of what a model proposed. */
+export function sayFate(fate: Disposition | undefined | null, refused = 0): string {
+  const nothing = `nothing kept, ${sayCount(refused, 'proposal')} of the model refused`;
+  return (fate && FATES[fate]) ?? (refused > 0 ? nothing : 'nothing worth keeping');
 }
 
 const SPEAKERS: Record<string, string> = {

@@ -116,7 +116,7 @@ async function fateOf(app: App, known: Known) {
       return { id, type, text, state: entry.state === 'gone' ? (entry.reason ?? entry.state) : entry.state };
     }),
     /** Why code refused what the model proposed of it. */
-    refused: await refusedIn(db, 'id', [...new Set(ranges.flatMap(({ job }) => job ?? []))]),
+    refused: row ? await refusedOf(db, [row.id]) : [],
     /** What its transcript holds; null where it cannot be read. */
     holds,
     /** What of it waits: until when, and why. */
@@ -138,9 +138,10 @@ export async function sayProposals({ db }: App, memory: string, entry: string): 
   });
 }
 
-/** Why code refused what a model proposed in these jobs, or of these sessions. */
-export async function refusedIn(sql: Sql, column: 'id' | 'session', of: readonly string[]): Promise<string[]> {
-  const rows = await allOf<{ output: string | null }>(sql, `select output from job where ${column} in (#)`, of);
+/** Why code refused what a model proposed of these sessions, as they were read last. */
+export async function refusedOf(sql: Sql, sessions: readonly string[]): Promise<string[]> {
+  const last = 'select output from job where id in (select job from turn where session in (#))';
+  const rows = await allOf<{ output: string | null }>(sql, last, sessions);
   return rows.flatMap(({ output }) => (parseJson(output ?? '') as Partial<ExtractReport> | undefined)?.refused ?? []);
 }
 
