@@ -1,12 +1,11 @@
 // The keys of the server: who may do what with which memories, and how much. A key is shown once, when it is made, and kept as its
 // SHA-256: the rows tell nobody a key. Promises: a key that was revoked, or is over, is unknown from the next question on. Of each,
-// in this process alone: so many requests a minute, spread over it as they come; and at most so many streams that it holds open.
+// in this process alone: so many requests a minute, spread over it as they come.
 
 import { hash, randomBytes } from 'node:crypto';
 import { KEY_OFF as OFF } from '../../jobs/after-restore.ts';
 import type { Clock } from '../base/time.ts';
 import { type Db, insert, newId } from '../db/sql.ts';
-import { ApiError } from './api-errors.ts';
 
 export const RIGHTS = ['read', 'write', 'dream', 'create', 'sessions'] as const;
 export type Right = (typeof RIGHTS)[number];
@@ -94,12 +93,6 @@ export class ApiKeys {
     return row ? read(row) : (this.#passing.get(sha) ?? null);
   }
 
-  /** Whether who was let in is let in still, for streams. */
-  async isIn(id: string): Promise<boolean> {
-    if ([...this.#passing.values()].some((caller) => caller.id === id)) return true;
-    return (await this.#db.get(`select 1 from api_key where id = ? and ${STANDS}`, id, this.#now())) !== undefined;
-  }
-
   /** The keys that were made, the revoked ones too, oldest first. */
   async all(): Promise<KeyRow[]> {
     return (await this.#db.all<Row>(`${SELECT} order by created_at, id`)).map(read);
@@ -131,7 +124,6 @@ function newKey(): string {
 }
 
 const MINUTE_MS = 60_000;
-const MOST_STREAMS = 8;
 
 export class RateLimit {
   readonly #perMinute: number;
@@ -153,56 +145,5 @@ export class RateLimit {
     const there = Math.min(this.#perMinute, refilled);
     this.#left.set(key, { tokens: there < 1 ? there : there - 1, atMs: nowMs });
     return there < 1 ? Math.max(1, Math.ceil(((1 - there) / this.#perMinute) * (MINUTE_MS / 1_000))) : 0;
-  }
-}
-
-export interface StreamBounds {
-  idleMs?: number;
-  /** How often keys are looked at. */
-  checkMs?: number;
-}
-
-interface StreamsOptions extends StreamBounds {
-  keys: ApiKeys;
-  closing: AbortSignal;
-}
-
-export class Streams {
-  readonly #options: StreamsOptions;
-  /** How many each key has open. */
-  readonly #open = new Map<string, number>();
-
-  constructor(options: StreamsOptions) {
-    this.#options = options;
-  }
-
-  /** Answers a signal at which the stream is to end; it has ended with its client. Throws `ApiError` where the key has as many as it may. */
-  begin(caller: string, client: AbortSignal): AbortSignal {
-    const { keys, closing, idleMs = 5 * 60_000, checkMs = 2_000 } = this.#options;
-    const open = this.#open.get(caller) ?? 0;
-    if (open >= MOST_STREAMS) {
-      throw new ApiError('rate_limit_error', `This key has ${MOST_STREAMS} streams open; end one first.`, {
-        retryAfterSeconds: Math.ceil(idleMs / 1_000),
-      });
-    }
-    const over = new AbortController();
-    const ended = AbortSignal.any([client, closing, over.signal]);
-    if (ended.aborted) return ended;
-    this.#open.set(caller, open + 1);
-    // Nothing is sent on them as yet: idle from the beginning.
-    const idle = setTimeout(() => over.abort(), idleMs).unref();
-    // Where it cannot be told, it is asked again.
-    const look = () =>
-      keys.isIn(caller).then(
-        (isIn) => isIn || over.abort(),
-        () => {},
-      );
-    const looking = setInterval(look, checkMs).unref();
-    ended.addEventListener('abort', () => {
-      clearTimeout(idle);
-      clearInterval(looking);
-      this.#open.set(caller, (this.#open.get(caller) ?? 1) - 1);
-    });
-    return ended;
   }
 }

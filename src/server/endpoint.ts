@@ -12,7 +12,7 @@ import { jsonProblem } from '../base/errors.ts';
 import type { Log } from '../base/logger.ts';
 import type { Memories } from '../memory/memories.ts';
 import { ApiError, forbidden, invalid } from './api-errors.ts';
-import type { ApiKeys, Caller, RateLimit, Right, Streams } from './api-keys.ts';
+import type { ApiKeys, Caller, RateLimit, Right } from './api-keys.ts';
 import { errorSchema } from './api-shapes.ts';
 
 export interface Env {
@@ -34,10 +34,9 @@ export interface ServerDeps {
   /** Requests that change something, and those that only read. */
   creates: RateLimit;
   reads: RateLimit;
-  streams: Streams;
   /** Of nocturne. */
   version: string;
-  /** Ends where the server does: streams end with it. */
+  /** Ends where the server does. */
   closing: AbortSignal;
 }
 

@@ -48,9 +48,9 @@ export function mountMcp(app: OpenAPIHono<Env>, deps: ServerDeps): void {
           passesOn: (error) => isAppError(error, 'fenced') || isAppError(error, 'database-unavailable'),
         });
       const onlyReads = stores.every(({ access }) => access === 'read_only');
-      const { fetch, close } = createMcpHandler(() => memoryServer({ stores, onlyReads, version: deps.version, call }));
-      if (asked.some((message) => message.method === 'subscriptions/listen'))
-        deps.streams.begin(caller.id, signal).addEventListener('abort', () => void close());
+      const server = () => memoryServer({ stores, onlyReads, version: deps.version, call });
+      // There is never news of tools to wait for.
+      const { fetch } = createMcpHandler(server, { maxSubscriptions: 0 });
       return fetch(new Request(url, { method, headers, signal, body: body as Buffer<ArrayBuffer> | undefined }));
     });
   }

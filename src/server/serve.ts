@@ -11,7 +11,7 @@ import { makePrivate, removeFile } from '../base/files/files.ts';
 import { insert, newId } from '../db/sql.ts';
 import type { Memories } from '../memory/memories.ts';
 import { dropOldSent } from '../memory/session-rows.ts';
-import { ApiKeys, RateLimit, type StreamBounds, Streams } from './api-keys.ts';
+import { ApiKeys, RateLimit } from './api-keys.ts';
 import type { ServerDeps } from './endpoint.ts';
 import { createApp, type Reached } from './http-app.ts';
 
@@ -30,7 +30,6 @@ export interface ServeOptions {
   /** How long no byte may come of a body that is not there whole; default: 20 seconds. */
   silentMs?: number;
   reached?: Partial<Reached>;
-  streams?: StreamBounds;
   /** Of nocturne, as clients are told. */
   version?: string;
   /** Answers what no endpoint does; `url`: where it listens, `urls`: what it is called elsewhere. Default: nothing is. */
@@ -73,7 +72,6 @@ export async function startServer(
     withProjects: options.withProjects ?? false,
     creates: new RateLimit(options.createsPerMinute ?? 300, memories.clock),
     reads: new RateLimit(options.readsPerMinute ?? 1_200, memories.clock),
-    streams: new Streams({ keys, closing: closing.signal, ...options.streams }),
     version: options.version ?? 'unknown',
     closing: closing.signal,
   };
