@@ -1,6 +1,7 @@
 // config: shows the settings that are not as by default, or one, and sets them.
 
 import { homeOfUser, loadConfig } from '../base/config/config.ts';
+import { sayTooLow } from '../base/config/prices.ts';
 import { sayFormer, settingsPath } from '../base/config/settings.ts';
 import { type AppError, describeError, onAppError } from '../base/errors.ts';
 import { readSettingsOf, type Setting, writeSettings, writeTyped } from '../setup/settings-file.ts';
@@ -64,9 +65,9 @@ async function config({ args: [name, value], options, wrong }: ConfigCall): Prom
   const read = readSettingsOf(home, name !== undefined ? [name] : options.all ? 'all' : []);
   const settings = await (isWritten ? read.catch(onAppError(untold)) : read);
   if (isChanged && SHARED.some((each) => each === name)) await shareCeilings(name as (typeof SHARED)[number]);
-  const nothing = { environment: {} as Record<string, string>, former: [], unknown: undefined };
-  const { environment, former, unknown } = await loadConfig().catch(onAppError(() => nothing));
-  for (const said of [sayFormer(former), unknown]) if (said) note(`config.json: ${said}`);
+  const loaded = await loadConfig().catch(onAppError(() => undefined));
+  const { environment = {}, former = [], unknown } = loaded ?? {};
+  for (const said of [sayFormer(former), unknown, loaded && sayTooLow(loaded)]) if (said) note(`config.json: ${said}`);
   if (options.json) return print({ file: settingsPath(home), isChanged, settings });
   if (settings.length > 0) print(settings.map(describe).join('\n'));
   else if (name === undefined) print('All settings have their defaults. nocturne config --all lists them.');

@@ -7,6 +7,7 @@ import { type AgentPorts, needsKey, OFFLINE_MODEL, type RunAgent } from '../agen
 import { explainFailure, openModel } from '../agent/model.ts';
 import { programNamed, programOf } from '../agent/programs/programs.ts';
 import { type Config, loadConfig } from '../base/config/config.ts';
+import { leastDayUsd, sayTooLow } from '../base/config/prices.ts';
 import { sayFormer, settingsPath } from '../base/config/settings.ts';
 import { type AppError, attempt, describeError, isAppError, ruleOf } from '../base/errors.ts';
 import { isDirectory, listNames, readDirectory } from '../base/files/directories.ts';
@@ -74,9 +75,11 @@ export function failed(what: string): (error: AppError) => Checked[] {
 /** A pattern that gives no night keeps every worker from starting; what is no setting any more is not read. */
 export function checkSettings(config: Config): Checked[] {
   const former = sayFormer(config.former);
+  const tooLow = sayTooLow(config);
   return [
     ...(attempt(() => void nextNightly(config, config.clock.now()), failed('settings')) ?? []),
     ...(config.unknown ? [fail('settings', config.unknown, `It is in ${settingsPath(config.home)}.`)] : []),
+    ...(tooLow ? [warn('settings', tooLow, `nocturne config dayMoneyUsd ${leastDayUsd(config)}`)] : []),
     ...(former ? [warn('settings', former, `Take it out of ${settingsPath(config.home)}.`)] : []),
   ];
 }

@@ -7,7 +7,7 @@ import { findLocalEndpoints, type LocalEndpoint } from '../agent/local-endpoints
 import type { ProgramName } from '../agent/programs/program.ts';
 import { PROGRAMS, programOf } from '../agent/programs/programs.ts';
 import { type Config, isLocal } from '../base/config/config.ts';
-import { boundMicroUsd, priceOf } from '../base/config/prices.ts';
+import { leastDayUsd } from '../base/config/prices.ts';
 import { defaultSettings } from '../base/config/settings.ts';
 import { describeError, onAppError } from '../base/errors.ts';
 import { statNow } from '../base/files/files.ts';
@@ -19,9 +19,6 @@ import { type FoundProgram, findProgram, programToKeep } from '../worker/model-p
 import { type AgentName, findAgent } from './agents/agents.ts';
 import { saySize, type usualDay } from './backlog.ts';
 import type { NewSettings } from './settings-file.ts';
-
-/** Bytes of a request about a session of a turn or two: as many tokens are set aside for it. */
-const SHORT_REQUEST = 12_500;
 
 /** About what a day with sessions takes of a model; null: there were none to tell from. */
 type DayUse = Awaited<ReturnType<typeof usualDay>>;
@@ -210,11 +207,8 @@ async function keyOffer(around: Around, model: string): Promise<Offer> {
   const { access, home, keyCommand } = config;
   const host = config.baseUrl === undefined && URL.canParse(access.baseURL ?? '') && new URL(access.baseURL ?? '').host;
   const day = await around.dayOf(model);
-  const price = priceOf(model, config.prices);
-  const least = price && boundMicroUsd({ inputTokens: SHORT_REQUEST, outputTokens: config.maxOutputTokens }, price);
-  const limit = least
-    ? `; a limit a day (dayMoneyUsd) has to be at least $${(Math.ceil(least / 1e4) / 100).toFixed(2)}`
-    : '';
+  const least = leastDayUsd({ ...config, model });
+  const limit = least ? `; a limit a day (dayMoneyUsd) has to be at least $${least}` : '';
   const source = statNow(keyPath({ home }))
     ? `The key in ${fromHome(keyPath({ home }), config)}`
     : keyCommand

@@ -100,6 +100,16 @@ test.each([
   expect(existsSync(fresh.home)).toBe(false);
 });
 
+test('a daily limit of money that has no room for a request is told where it is set, with the least that has', async () => {
+  const { environment } = aHome();
+  const set = async (value: string) => (await runHere(['config', 'dayMoneyUsd', value], environment)).stderr;
+  expect(await set('0.2')).toContain(
+    'dayMoneyUsd has to be at least 0.39: a request of claude-opus-5-5 may cost that much',
+  );
+  expect((await runHere(['doctor'], environment)).stdout).toContain('nocturne config dayMoneyUsd 0.39');
+  for (const enough of ['0.39', '0']) expect(await set(enough)).toBe('');
+});
+
 test('a file that is not JSON is left alone and its line named; one with a wrong setting can be mended by name', async () => {
   const broken = aHome('{\n  "model": "x"\n  "team": "off"\n}\n');
   const ended = await runHere(['config', 'team', 'read'], broken.environment);

@@ -93,6 +93,30 @@ export function boundMicroUsd(
   return wholeMicroUsd(bound.inputTokens * dearest + bound.outputTokens * price.output);
 }
 
+/** Bytes of a request that shows as much of a session as one shows: as many tokens are set aside for it. */
+const WHOLE_REQUEST = 45_000;
+
+interface Limited {
+  model: string;
+  prices?: Record<string, Price>;
+  maxOutputTokens: number;
+  dayMoneyUsd?: number;
+}
+
+/** The least limit of a day, in dollars, that has room for any session; empty for a model without a price. */
+export function leastDayUsd({ model, prices, maxOutputTokens: outputTokens }: Limited): string {
+  const price = priceOf(model, prices);
+  const most = price ? boundMicroUsd({ inputTokens: WHOLE_REQUEST, outputTokens }, price) : 0;
+  return most > 0 ? (Math.ceil(most / 1e4) / 100).toFixed(2) : '';
+}
+
+/** What is said of a limit that keeps longer sessions waiting for ever; undefined where it does not, and of 0: that says what it means. */
+export function sayTooLow(of: Limited): string | undefined {
+  const least = leastDayUsd(of);
+  if (!of.dayMoneyUsd || of.dayMoneyUsd >= Number(least)) return undefined;
+  return `dayMoneyUsd has to be at least ${least}: a request of ${of.model} may cost that much, and longer sessions would never be read.`;
+}
+
 /** Rounded up to a whole number, but for what binary fractions add. */
 function wholeMicroUsd(micro: number): number {
   return Math.ceil(micro - 1e-6);
