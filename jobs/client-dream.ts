@@ -23,7 +23,7 @@ import { CLEAN, type Ending, type Item, PRIORITY, put, renew } from '../src/queu
 import type { KeyCeiling } from '../src/queue/spend.ts';
 import type { Session } from '../src/transcript/session.ts';
 import type { DreamReport, DreamRequest } from './dream.ts';
-import type { ExtractReport, ExtractRequest } from './extract/extract-report.ts';
+import type { ExtractReport, ExtractRequest } from './extract.ts';
 import { undo } from './undo.ts';
 
 /** What was asked for, as the job's row keeps it. */

@@ -11,34 +11,132 @@
 //    split smaller, and what failed too often is given up, so that the rest is not held up: again from 2.
 // 8. End the job: its report is its row's output.
 
-import { AppError, ERRORS, failureOf, isAppError, isGivenUp } from '../src/base/errors.ts';
+import { AppError, ERRORS, type Failure, failureOf, isAppError, isGivenUp } from '../src/base/errors.ts';
 import type { Day } from '../src/base/time.ts';
 import type { Sql } from '../src/db/sql.ts';
-import { coverageWhere, entriesAmong, intervalOf } from '../src/memory/entries.ts';
-import { beginJob, endJob, usageOf } from '../src/memory/job-rows.ts';
+import type { Claim } from '../src/memory/commit.ts';
+import { coverageWhere } from '../src/memory/entries.ts';
+import { beginJob, endJob, type JobUsage, type StartedBy, usageOf } from '../src/memory/job-rows.ts';
 import type { MemoryRow } from '../src/memory/memories.ts';
 import { enterSession, openTranscript, type SessionRow, sessionNamed, sessionRow } from '../src/memory/session-rows.ts';
-import { type ReadPoint, readPointAt } from '../src/transcript/session.ts';
-import { type Asked, askExtractor, type Extraction, type SpendPorts } from './extract/ask-extractor.ts';
+import { wholeId } from '../src/memory/short-ids.ts';
+import { type ReadPoint, readPointAt, type Session } from '../src/transcript/session.ts';
 import {
-  type CoveredTurns,
-  type ExtractDeps,
-  type ExtractEnd,
-  type ExtractReport,
-  type ExtractRequest,
-  failedBy,
-  nothingDone,
-  type OpenReport,
-} from './extract/extract-report.ts';
-import { commitExtracted, coverRanges, rehearse } from './extract/extracted.ts';
-import { type KnownTurn, type SortedTurns, sortTurns, type TurnRange } from './extract/pending-turns.ts';
-import { offerPending, type ShownBy } from './extract/shown-turns.ts';
+  type Asked,
+  askExtractor,
+  type ExtractedDeps,
+  type Extraction,
+  type SpendPorts,
+} from './extract/ask-extractor.ts';
+import { commitExtracted, coverRanges, type ReportedEntry } from './extract/extracted.ts';
+import { type SortedTurns, sortTurns, type TakenUp, type TurnRange } from './extract/pending-turns.ts';
+import { type Fork, offerPending, type ShownBy } from './extract/shown-turns.ts';
+
+export interface ExtractRequest {
+  /** Id of its job, as its spend is counted; default: a new one. */
+  job?: string;
+  /** The path of the transcript; default: where the session's row says that it is. */
+  transcript?: string;
+  /** The id of the session's row, where it has one: where the transcript is gone, what is kept of it in pieces is read. */
+  session?: string;
+  /** As its agent calls the session, for formats whose files do not say it. */
+  name?: string;
+  /** The transcript, where the caller opened it already, or why it could not. */
+  opened?: Session | AppError;
+  /** Take the session as ended, so that its last turn is settled too. */
+  ended: boolean;
+  /** Steers what to keep; never overrides the rules. */
+  instructions?: string;
+  /** Turns to be extracted again; what they gave before is replaced. */
+  reopen?: ReadonlySet<string>;
+  /** Asked for by a person, or there is new input: what is taken up although it was covered so. Default: nothing. */
+  takeUp?: readonly TakenUp[];
+  /** Default: `fork` of the deps. */
+  fork?: Fork;
+  /** Tries that failed before this one. What fails for the last time is covered as `gave_up`; without it nothing is. */
+  attempts?: number;
+}
+
+export interface ExtractDeps extends ExtractedDeps {
+  /** What counts a job's requests; `continued`: the model of a request that is another program's, which is continued. */
+  spendOf(job: string, of?: { continued?: string }): SpendPorts;
+  /** The memory that a session belongs to. */
+  memoryFor(session: { cwd?: string }): Promise<MemoryRow>;
+  /** The memory in which entries about the user are kept; null, and by default: the session's. */
+  userMemoryFor?(memory: MemoryRow): Promise<MemoryRow | null>;
+  /** Ids of the memories that a session's agent may write to. Default: those two. */
+  writableFor?(session: { cwd?: string }, memory: MemoryRow): Promise<readonly string[]>;
+  /** How long a transcript must not have changed for its last turn to be settled. */
+  quietMs: number;
+  excerptTokens: number;
+  /** How much text of pending turns is held at a time. Default: 64 MB. */
+  heldCharacters?: number;
+  /** What the extractor continues: an excerpt of the transcript, or the request that it holds. Default: `excerpt`. */
+  fork?: Fork;
+  /** What was said before this instant was declined; ISO-8601. */
+  declinedBefore?: string;
+  /** The inbox item that is worked. */
+  claim?: Claim;
+  startedBy: StartedBy;
+}
+
+type ExtractEnd =
+  | { outcome: 'recorded' | 'nothing-new' | 'nothing-worth-keeping' | 'turn-limit'; error?: undefined }
+  /** Why it failed, or what was given up, and which class of failure it is. */
+  | { outcome: 'ceiling' | 'transcript-gone' | 'unknown-format' | 'failed'; error: Failure }
+  /** Another process is at work on it. */
+  | { outcome: 'busy'; error: Failure };
+
+/** What an extraction did of a session, as far as it came. */
+interface Done {
+  entries: ReportedEntry[];
+  /** Why others that the model proposed were refused by code, and not mended. */
+  refused: string[];
+  /** Turns that may still go on: they wait until the session ends or is quiet. */
+  openTurns: number;
+  unreadableLines: number;
+  /** Turns that a failure left to be extracted. */
+  pendingTurns: number;
+  /** Turns that a model read in this run. */
+  readTurns: number;
+  /** Turns that failed too often. */
+  gaveUpTurns: number;
+  /** How the model was shown the session, where it was asked. */
+  fork?: ShownBy;
+}
+
+/** Without `job`, `memory` and `spend` it is the output of the job's row. `spend`: what its requests used. */
+export type ExtractReport = ExtractEnd &
+  Done & {
+    /** As its agent calls it. */
+    session: string;
+    transcript: string;
+    /** Id of the memory that it belongs to; null where the session could not be read. */
+    memory: string | null;
+    /** Null where there was nothing to do. */
+    job: string | null;
+    spend: JobUsage;
+  };
+
+/** The report as it is filled in while it works. */
+type OpenReport = Omit<ExtractReport, 'outcome' | 'error' | 'spend'>;
+
+export const nothingDone = (): Done => ({
+  entries: [],
+  refused: [],
+  openTurns: 0,
+  unreadableLines: 0,
+  pendingTurns: 0,
+  readTurns: 0,
+  gaveUpTurns: 0,
+});
 
 /** An excerpt that a model finds too long is split down to this. */
 const SMALLEST_EXCERPT_TOKENS = 500;
 
 /** Contract: throws only what is not an AppError; every planned ending is the report's `outcome`. */
 export async function extract(request: ExtractRequest, deps: ExtractDeps): Promise<ExtractReport> {
+  const { db, clock } = deps.memories;
   const report: OpenReport = {
     session: request.name ?? '',
     transcript: request.transcript ?? '',
@@ -46,7 +144,8 @@ export async function extract(request: ExtractRequest, deps: ExtractDeps): Promi
     job: null,
     ...nothingDone(),
   };
-  let end: ExtractEnd;
+  let end: ExtractEnd | undefined;
+  let failure: unknown;
   try {
     // 1.
     const session = await openFor(request, deps);
@@ -54,52 +153,32 @@ export async function extract(request: ExtractRequest, deps: ExtractDeps): Promi
     const memory = await deps.memoryFor(session);
     report.memory = memory.id;
     const userMemory = (await deps.userMemoryFor?.(memory)) ?? null;
-    end = await extractOpened({ session, memory, userMemory }, { report, request, deps });
-  } catch (error) {
-    end = failedBy(error);
-  }
-  return { ...report, ...end, spend: await usageOf(deps.memories.db, report.job ?? '') };
-}
-
-type Opened = Pick<Extraction, 'session' | 'memory' | 'userMemory'>;
-
-async function openFor({ opened, ended, ...where }: ExtractRequest, { memories }: ExtractDeps) {
-  if (isAppError(opened)) throw opened;
-  if (opened) return opened;
-  const { db, machine } = memories;
-  return openTranscript(db, { ...where, isLive: !ended, machine });
-}
-
-/** What one extraction is made with, and the report that it fills in. */
-type Run = { report: OpenReport; request: ExtractRequest; deps: ExtractDeps };
-
-async function extractOpened(opened: Opened, run: Run): Promise<ExtractEnd> {
-  const { report, deps } = run;
-  const { db } = deps.memories;
-  const known: Known = { row: await sessionNamed(db, opened.memory.id, opened.session.id), turns: [] };
-  let end: ExtractEnd = { outcome: 'nothing-new' };
-  let failure: unknown;
-  try {
-    end = await extractPending(opened, known, run);
+    const row = await sessionNamed(db, memory.id, session.id);
+    end = await extractPending({ session, memory, userMemory }, { report, request, deps, row });
   } catch (error) {
     failure = error;
     if (isAppError(error)) end = failedBy(error);
   }
   // 8.
-  const memories = [opened.memory, opened.userMemory].flatMap((memory) => memory?.id ?? []);
-  if (known.row) report.coverage = await coveredTurns(db, { session: known.row.id, memories, turns: known.turns });
   if (report.job) {
     const { memory: _, job, ...output } = { ...report, ...end };
-    const how = failure === undefined || isAppError(failure) ? end : faultOf(failure, deps);
-    await endJob(db, job as string, {
-      ...how,
-      output,
-      progress: report.readTurns,
-      at: deps.memories.clock.now().toISOString(),
-    });
+    const at = clock.now().toISOString();
+    await endJob(db, report.job, { ...(end ?? faultOf(failure, deps)), output, progress: report.readTurns, at });
   }
-  if (failure !== undefined && !isAppError(failure)) throw failure;
-  return end;
+  if (!end) throw failure;
+  return { ...report, ...end, spend: await usageOf(db, report.job ?? '') };
+}
+
+async function openFor({ opened, ended, ...where }: ExtractRequest, { memories }: ExtractDeps): Promise<Session> {
+  if (isAppError(opened)) throw opened;
+  return opened ?? openTranscript(memories.db, { ...where, isLive: !ended, machine: memories.machine });
+}
+
+function failedBy(error: AppError): ExtractEnd {
+  const { code } = error;
+  const isGone = code === 'transcript-gone' || code === 'unknown-format';
+  const outcome = isGone ? code : ERRORS[code].class === 'ceiling' ? 'ceiling' : 'failed';
+  return { outcome, error: failureOf(error) };
 }
 
 /** How a job ended that nobody planned for: one that was stopped did not fail. */
@@ -108,11 +187,13 @@ function faultOf(failure: unknown, { signal }: ExtractDeps) {
   return { outcome: 'failed', error: failureOf(failure) };
 }
 
-/** What is known of the session, as far as it was read. */
-type Known = { row: SessionRow | undefined; turns: SortedTurns['turns'] };
+type Opened = Pick<Extraction, 'session' | 'memory' | 'userMemory'>;
+
+/** What one extraction is made with, and the report that it fills in; `row`: the session's, once it has one. */
+type Run = { report: OpenReport; request: ExtractRequest; deps: ExtractDeps; row: SessionRow | undefined };
 
 /** Pass after pass, until nothing is pending. Throws what it failed with, or was given up for. */
-async function extractPending(opened: Opened, known: Known, run: Run): Promise<ExtractEnd> {
+async function extractPending(opened: Opened, run: Run): Promise<ExtractEnd> {
   const { report, request, deps } = run;
   const { memories, quietMs, heldCharacters, declinedBefore } = deps;
   const { session, memory, userMemory } = opened;
@@ -129,18 +210,17 @@ async function extractPending(opened: Opened, known: Known, run: Run): Promise<E
   const wanted: ShownBy = { by: request.fork ?? deps.fork ?? 'excerpt' };
   let plan: Plan = { wanted, excerptTokens: deps.excerptTokens, attempts: request.attempts };
   let outcome: ExtractEnd['outcome'] = 'nothing-new';
-  const covered = { all: new Set<string>(), read: new Set<string>() };
+  const read = new Set<string>();
   const counted = new Map<string | undefined, SpendPorts>();
   for (;;) {
     // 2.
-    const at = { memories, memory: memory.id, row: known.row, job: report.job };
+    const at = { memories, memory: memory.id, row: run.row, job: report.job };
     const sorted = await sortTurns(session, { ...at, ...asked, writable });
-    known.turns = sorted.turns;
     report.openTurns = sorted.unsettled;
     report.unreadableLines = session.unreadableLines;
     const { byCode, pending, later, lastTurnByte } = sorted;
     if (byCode.length + pending.size === 0) break;
-    const { row, job } = await begin(opened, known, run);
+    const { row, job } = await begin(opened, run);
     const by = { job, actor: { kind: 'job', id: job }, claim: deps.claim } as const;
     const spend = (continued?: string) => {
       const ports = counted.get(continued) ?? deps.spendOf(job, { continued });
@@ -156,16 +236,14 @@ async function extractPending(opened: Opened, known: Known, run: Run): Promise<E
       const ranges = byCode.map(({ range, reason }) => ({ range, state: 'skipped', reason }) as const);
       await coverRanges(ranges, { extraction, readTo: pending.size === 0 ? readTo : undefined }, deps);
       for (const { range } of byCode) {
-        covered.all.add(range.turn.id);
         // Of a turn whose other part is pending, what it gave before is replaced with that.
         if (!pending.has(range.turn.id)) reopened.delete(range.turn.id);
       }
-      report.coveredTurns = covered.all.size;
     }
     if (pending.size === 0) break;
     if (outcome === 'nothing-new') outcome = 'nothing-worth-keeping';
     // 4. to 6.
-    const failed = await extractExcerpts(extraction, { sorted, plan, readTo, covered }, run);
+    const failed = await extractExcerpts(extraction, { sorted, plan, readTo, read }, run);
     if (!failed && later === 0) break;
     if (!failed) continue;
     // 7.
@@ -179,20 +257,21 @@ async function extractPending(opened: Opened, known: Known, run: Run): Promise<E
 }
 
 /** Enters the job, and the session as it was opened, before the first commit. */
-async function begin({ session, memory }: Opened, known: Known, { report, request, deps }: Run) {
+async function begin({ session, memory }: Opened, run: Run) {
+  const { report, request, deps } = run;
   const { memories, startedBy } = deps;
   const at = memories.clock.now().toISOString();
   const machine = session.isKept ? null : memories.machine;
   const kind = request.reopen ? 'reprocess' : 'extract';
   const asked = { transcript: session.path, instructions: request.instructions };
-  if (report.job === null || !known.row) {
+  if (report.job === null) {
     await memories.db.write(async (sql) => {
-      known.row = await enterSession(sql, { memory: memory.id, machine, at }, session);
-      const of = { kind, memory: memory.id, session: known.row.id } as const;
+      run.row = await enterSession(sql, { memory: memory.id, machine, at }, session);
+      const of = { kind, memory: memory.id, session: run.row.id } as const;
       report.job = await beginJob(sql, { ...of, id: request.job, startedBy, request: asked, at });
     });
   }
-  return { row: known.row as SessionRow, job: report.job as string };
+  return { row: run.row as SessionRow, job: report.job as unknown as string };
 }
 
 /** How the pending turns are shown this time. */
@@ -213,14 +292,14 @@ interface PendingTurns {
   sorted: SortedTurns;
   plan: Plan;
   readTo: ReadPoint | null;
-  /** Turns that this run covered, and of these those that a model read. */
-  covered: { all: Set<string>; read: Set<string> };
+  /** Turns that a model read in this run. */
+  read: Set<string>;
 }
 
 /** Excerpt after excerpt, until one fails. What was committed before stays. */
 async function extractExcerpts(
   extraction: Extraction,
-  { sorted, plan, readTo, covered }: PendingTurns,
+  { sorted, plan, readTo, read }: PendingTurns,
   { report, deps }: Run,
 ): Promise<Failed | null> {
   const { written } = sorted;
@@ -229,7 +308,6 @@ async function extractExcerpts(
   for await (const offered of offerPending(extraction.session.request, sorted, { ...deps, ...plan })) {
     const { ranges, touched, left, shown } = offered;
     try {
-      await rehearse(touched, extraction, deps);
       // 5.
       const asked = await askExtractor(offered, extraction, { written, before }, deps);
       // 6.
@@ -241,8 +319,8 @@ async function extractExcerpts(
       before = asked;
       report.fork = shown;
       plan.isCutShort ||= asked.ending === 'turn-limit';
-      for (const { turn } of ranges) for (const each of [covered.all, covered.read]) each.add(turn.id);
-      Object.assign(report, { coveredTurns: covered.all.size, readTurns: covered.read.size });
+      for (const { turn } of ranges) read.add(turn.id);
+      report.readTurns = read.size;
     } catch (error) {
       report.fork = shown;
       return { error, isContinued: offered.continues !== undefined, touched, left };
@@ -273,38 +351,6 @@ async function planAgain(
   return { ...plan, attempts: 0, error };
 }
 
-/** Of these turns, in their order. `session`: id of its row; `memories`: where its entries went. */
-async function coveredTurns(
-  sql: Sql,
-  { session, memories, turns }: { session: string; memories: readonly string[]; turns: readonly KnownTurn[] },
-): Promise<CoveredTurns[]> {
-  const rows = Map.groupBy(await coverageWhere(sql, { session }), ({ id }) => id);
-  const of = await Promise.all(
-    memories.map((memory) => entriesAmong(sql, memory, { column: 'session', of: [session] })),
-  );
-  const entries = of.flat().filter(({ state, reason }) => state !== 'gone' || reason === 'withdrawn');
-  const ranges: CoveredTurns[] = [];
-  let isOpen = false;
-  for (const { id, messageIds } of turns) {
-    const placed = (rows.get(id) ?? []).map((row) => ({
-      row,
-      at: intervalOf(row, messageIds) ?? { start: 0, end: 0 },
-    }));
-    isOpen &&= placed.length > 0;
-    for (const { row, at } of placed.sort((a, b) => a.at.start - b.at.start)) {
-      const isIn = (message = '') => messageIds.indexOf(message) >= at.start && messageIds.indexOf(message) <= at.end;
-      const isRecorded = entries.some(({ turn, evidence }) => turn === id && isIn(evidence[0]?.message));
-      const done = isRecorded ? 'recorded' : 'nothing';
-      const became = row.state === 'done' ? done : row.state === 'skipped' ? (row.reason ?? 'assumed') : row.state;
-      const last = ranges.at(-1);
-      if (isOpen && last?.became === became) last.to = id;
-      else ranges.push({ from: id, to: id, became });
-      isOpen = true;
-    }
-  }
-  return ranges;
-}
-
 // Learn again: what was covered before is extracted again, of a session, of a day, or all. The old entries stay until the new commit
 // replaces them; what a person edited stays as it is. A transcript that is gone changes nothing and is named.
 
@@ -331,8 +377,8 @@ interface LearnAgainDeps {
 export async function learnAgain(request: LearnAgainRequest, deps: LearnAgainDeps): Promise<ExtractReport[]> {
   const { sql, memory } = deps;
   const { session, day, ended, instructions } = request;
-  const asked = session === undefined ? undefined : await sessionBeginning(sql, memory, session);
-  const where = { ...(asked !== undefined && { session: asked }), ...(day !== undefined && { day }) };
+  const asked = session && (await sessionNamed(sql, memory.id, await wholeId(sql, 'session', session)));
+  const where = { ...(session && { session: asked ? asked.id : '' }), ...(day && { day }) };
   const covered = (await coverageWhere(sql, { memory: memory.id, ...where })).filter(
     ({ reason }) => reason !== 'declined',
   );
@@ -351,16 +397,4 @@ export async function learnAgain(request: LearnAgainRequest, deps: LearnAgainDep
     reports.push(report);
   }
   return reports;
-}
-
-/** The id of the row of the one session of a memory that is called so, or whose name begins so. */
-async function sessionBeginning(sql: Sql, memory: MemoryRow, name: string): Promise<string> {
-  const found = await sql.all<{ id: string; name: string }>(
-    'select id, name from session where memory = ? and substr(name, 1, ?) = ? order by name',
-    ...[memory.id, name.length, name],
-  );
-  const [first] = found;
-  if (!first || first.name === name || found.length === 1) return first?.id ?? '';
-  const what = `Several sessions begin with ${name}: ${found.map((each) => each.name).join(', ')}.`;
-  throw new AppError('bad-input', what, { remedy: 'Give more of it.' });
 }

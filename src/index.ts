@@ -17,8 +17,7 @@ export async function recallPrompt({ config, ...options }: RecallOptions & { con
 }
 
 export type { DreamReport, DreamRequest } from '../jobs/dream.ts';
-export type { ExtractReport, ExtractRequest } from '../jobs/extract/extract-report.ts';
-export type { LearnAgainRequest } from '../jobs/extract.ts';
+export type { ExtractReport, ExtractRequest, LearnAgainRequest } from '../jobs/extract.ts';
 export type { ForgetReport, ForgetRequest } from '../jobs/forget.ts';
 export { type RedactReport, type RedactRequest, redactVersion } from '../jobs/redact.ts';
 export type { RememberReport, RememberRequest } from '../jobs/remember.ts';

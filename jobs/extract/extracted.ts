@@ -1,20 +1,16 @@
 // What one excerpt gave is committed with the coverage of the turns that end there, in one commit over the project's and the user's
 // memory: what is about the user goes into the user's, where there is one, the rest stays here.
-// Promises: nothing that was forgotten is learned again; an entry that is known is not written twice, whichever session tells it;
-// a turn that another run covered meanwhile is left out.
+// Promises: nothing that was forgotten is learned again; an entry that is known is not written twice, whichever session tells it.
 
 import { type Day, dayOf } from '../../src/base/time.ts';
 import type { Sql } from '../../src/db/sql.ts';
 import { commitAll, type Plan, withRows } from '../../src/memory/commit.ts';
 import {
   cover,
-  coverageOf,
   type EntryRow,
   entriesAmong,
   forgottenIn,
-  intervalOf,
   isInLog,
-  nameOf,
   putEntry,
   type SkipReason,
   type TurnState,
@@ -44,24 +40,6 @@ export interface ReportedEntry {
   memory?: string;
 }
 
-/** Finds what the logs of these turns cannot be written for, before a model is paid for what goes there. */
-export async function rehearse(
-  ranges: readonly TurnRange[],
-  { memory, userMemory, by }: Extraction,
-  { memories, zone }: Pick<ExtractedDeps, 'memories' | 'zone'>,
-): Promise<void> {
-  const now = memories.clock.now();
-  const paths = [...new Set(ranges.map(({ turn }) => logPath(dayOf(turn.at ?? now, zone))))];
-  const targets = [memory, ...(userMemory ? [userMemory] : [])].map(({ id }) => ({ memory: id, paths }));
-  const done = new Error('rehearsed');
-  const files = paths.map((path) => ({ path, make: (text: string | null) => `${text ?? ''}\n` }));
-  const end = () => Promise.reject(done);
-  const plans = targets.map((_, at) => ({ files, rows: at === targets.length - 1 ? end : undefined }));
-  await commitAll(memories, targets, by, async () => plans).catch((error: unknown) => {
-    if (error !== done) throw error;
-  });
-}
-
 /**
  * Commits what was recorded, with the coverage of the ranges that end there. `readTo`: null where more of the session is to be
  * read again. Answers the entries of these turns, new ones and those that were found again.
@@ -84,8 +62,7 @@ export async function commitExtracted(
   const signs = [homeName(session.cwd), authorIn(excerpt.tried)].filter((sign) => sign !== undefined);
   let kept: EntryRow[] = [];
   const plan = async (sql: Sql): Promise<Plan[]> => {
-    const open = await untouched(sql, ranges, extraction);
-    const dayOfTurn = new Map(open.map(({ turn }) => [turn.id, dayOf(turn.at ?? now, zone)]));
+    const dayOfTurn = new Map(ranges.map(({ turn }) => [turn.id, dayOf(turn.at ?? now, zone)]));
     const isForgotten = await forgottenIn(
       sql,
       targets.map(({ id }) => id),
@@ -126,13 +103,13 @@ export async function commitExtracted(
       const rows = await entriesAmong(sql, id, { column: 'id', of: own.map((entry) => entry.id) });
       for (const row of rows) if (isInLog(row)) standing.set(row.id, row);
       const added = own.filter((entry) => !standing.has(entry.id)).sort(byTime);
-      const replaced = (await replaceable(sql, id, { extraction, ranges: open })).filter((row) => !again.has(row.id));
+      const replaced = (await replaceable(sql, id, { extraction, ranges })).filter((row) => !again.has(row.id));
       plans.push(planOf({ added, replaced, session: session.id, zone }));
     }
     kept = entries.map((entry) => standing.get(entry.id) ?? entry);
     const covered = async (change: Change) => {
       if (readTo !== undefined) await noteReadTo(sql, sessionId, readTo);
-      for (const range of open) {
+      for (const range of ranges) {
         const day = dayOfTurn.get(range.turn.id) as Day;
         await cover(change, range.turn, rangeRow(range, { extraction, state: 'done', day }));
       }
@@ -214,24 +191,6 @@ function rangeRow(
 ) {
   const { sessionId: session, memory } = extraction;
   return { session, memory: memory.id, begins, through, state, reason: null, day };
-}
-
-/** Those of the ranges of which nothing new is known since they were looked at, but by this job. */
-async function untouched(sql: Sql, ranges: readonly TurnRange[], { memory, by }: Extraction): Promise<TurnRange[]> {
-  const known = await coverageOf(
-    sql,
-    memory.id,
-    ranges.map(({ turn }) => turn),
-  );
-  return ranges.filter((range, at) => {
-    const ids = range.turn.messageIds;
-    const own = intervalOf(range, ids);
-    return known[at]?.every((row) => {
-      const interval = intervalOf(row, ids);
-      const isBeside = !own || !interval || interval.end < own.start || interval.start > own.end;
-      return isBeside || row.job === by.job || range.seen.has(nameOf(row));
-    });
-  });
 }
 
 /** The entries in a memory that a reopened turn gave before, as far as it is looked at again. */

@@ -8,9 +8,7 @@ import {
   coverageWhere,
   type Interval,
   intervalOf,
-  nameOf,
   type SkipReason,
-  standsForMore,
   type TurnIds,
   type TurnRow,
 } from '../../src/memory/entries.ts';
@@ -128,10 +126,6 @@ async function sortFrom(session: Pick<Session, 'modifiedAt' | 'messages'>, optio
     const known: KnownTurn = { id: turn.id, at: turn.at, messageIds: turn.messages.map(({ id }) => id) };
     sorted.lastTurnByte = turn.byte ?? null;
     begunAt ??= turn.at;
-    if (!options.reopened.has(turn.id) && isAssumedThrough(rows, options.row?.id)) {
-      behind = [...assumeBefore(sorted, options.reopened), ...behind].slice(-CONTEXT_TURNS);
-      sorted.byCode.push({ range: whole(known), reason: 'assumed' });
-    }
     const takenBack = new Set(branches.takenBackBy(turn));
     if (takenBack.size > 0) {
       dropTakenBack(sorted, takenBack);
@@ -216,25 +210,6 @@ async function* withRows(turns: AsyncIterable<Turn>, { db }: Memories, memory: s
 
 // Turns that others decide on.
 
-/** Whether a row that stands for all turns before it covers this one, and this session was not looked at since. */
-function isAssumedThrough(rows: readonly TurnRow[], session: string | undefined): boolean {
-  const own = rows.filter((row) => row.session === session);
-  return (own.length > 0 ? own : rows).some(standsForMore);
-}
-
-/** Takes what was pending so far for covered; answers the turns that may serve as context of what follows. */
-function assumeBefore(sorted: SortedTurns, reopened: ReadonlySet<string>): Turn[] {
-  for (const [id, range] of sorted.pending) {
-    if (reopened.has(id)) continue;
-    sorted.pending.delete(id);
-    sorted.byCode.push({ range, reason: 'assumed' });
-  }
-  const shown = sorted.shown.map((item) => (sorted.pending.has(item.turn.id) ? item : asContext(item.turn)));
-  const end = shown.findLastIndex((item) => item.offeredFrom !== null) + 1;
-  sorted.shown = shown.slice(0, end);
-  return shown.slice(end).map((item) => item.turn);
-}
-
 /** Turns that a person took back are not shown; what became of them before stays so. */
 function dropTakenBack(sorted: SortedTurns, takenBack: ReadonlySet<string>): void {
   for (const id of takenBack) {
@@ -269,8 +244,6 @@ export interface TurnRange {
   begins: string;
   /** Through which message it is covered once its work is done. */
   through: string;
-  /** What was known of the range when it was looked at (`nameOf`). */
-  seen: ReadonlySet<string>;
 }
 
 interface WhatIsKnown {
@@ -309,7 +282,6 @@ export function divideTurn(
     turn,
     begins: first === said[0] ? '' : (ids[first] as string),
     through: ids[last] as string,
-    seen: new Set(ranges.flatMap(({ row, start, end }) => (start <= last && end >= first ? nameOf(row) : []))),
   });
   const own: Divided['own'] = [];
   let written = -1;
@@ -351,5 +323,5 @@ export function isOwnWrite(rows: readonly TurnRow[], { messageIds }: KnownTurn, 
 }
 
 export function whole(turn: KnownTurn): TurnRange {
-  return { turn, begins: '', through: turn.messageIds.at(-1) as string, seen: new Set() };
+  return { turn, begins: '', through: turn.messageIds.at(-1) as string };
 }

@@ -1,9 +1,8 @@
 // Jobs that a person starts: learn (sessions that are given, all that are new, or again what was read), dream (the log into topics);
 // now, or later by a worker.
 
-import type { ExtractReport } from '../../jobs/extract/extract-report.ts';
 import type { Fork } from '../../jobs/extract/shown-turns.ts';
-import type { LearnAgainRequest } from '../../jobs/extract.ts';
+import type { ExtractReport, LearnAgainRequest } from '../../jobs/extract.ts';
 import { requireAccess } from '../agent/agent-types.ts';
 import type { Config } from '../base/config/config.ts';
 import { AppError, describeError, onAppError } from '../base/errors.ts';
@@ -164,7 +163,7 @@ const learn: CommandSpec<LearnOptions, [string[]]> = {
     MODEL,
     INSTRUCTIONS,
   ],
-  json: `one line per session: { session, transcript, memory, outcome, entries, refused, coverage, openTurns, spend, fork?, error? }; without sessions { done, turns, tokens, refused, waiting: [{ transcript, reason }], left, memories: [{ memory, entries }] }; with --dream then that of dream; with --later ${LATER_JSON}, without sessions { agents, enqueued: [{ agent, transcript, memory }], problems, off? }`,
+  json: `one line per session: { session, transcript, memory, outcome, entries, refused, openTurns, spend, fork?, error? }; without sessions { done, turns, tokens, refused, waiting: [{ transcript, reason }], left, memories: [{ memory, entries }] }; with --dream then that of dream; with --later ${LATER_JSON}, without sessions { agents, enqueued: [{ agent, transcript, memory }], problems, off? }`,
   more: 'Sessions from before set-up are read too.',
   examples: [
     'learn',

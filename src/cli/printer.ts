@@ -4,11 +4,11 @@
 import type { ToldOperation } from '../../jobs/dream/dream-landing.ts';
 import type { DreamEstimate } from '../../jobs/dream/dream-proposal.ts';
 import type { DreamReport } from '../../jobs/dream.ts';
-import type { ExtractReport } from '../../jobs/extract/extract-report.ts';
+import type { ExtractReport } from '../../jobs/extract.ts';
 import { programOf } from '../agent/programs/programs.ts';
 import type { Failure } from '../base/errors.ts';
 import { sayCount } from '../base/text/wording.ts';
-import { type EntryRow, entriesAmong, stateWord } from '../memory/entries.ts';
+import { type EntryRow, entriesAmong } from '../memory/entries.ts';
 import { type JobUsage, usageOf } from '../memory/job-rows.ts';
 import { type MemoryRow, memoryRow } from '../memory/memories.ts';
 import { sayOp, sayOperations } from '../memory/memory-types.ts';
@@ -44,8 +44,7 @@ export async function printExtract(
     ),
   );
   const { readTurns: _, gaveUpTurns: __, ...told } = report;
-  const coverage = report.coverage.map((range) => ({ ...range, became: stateWord(range.became) }));
-  if (json) return print({ ...told, memory, entries, coverage });
+  if (json) return print({ ...told, memory, entries });
   const name = report.session === '' ? report.transcript : await shortId(app.db, 'session', report.session);
   const lines = [`${name}: ${sayExtract(report)}`];
   const { length } = report.refused;

@@ -235,7 +235,7 @@ export interface TurnRow {
   /** The first message that was looked at; '': from the beginning of the turn. */
   begins: string;
   memory: string;
-  /** The last message that was looked at; '', of what is assumed: the whole turn, and all before it in its session. */
+  /** The last message that was looked at; '', of what is assumed: the whole turn. */
   through: string;
   state: TurnState;
   reason: SkipReason | null;
@@ -267,21 +267,11 @@ export async function coverageOf(sql: Sql, memory: string, turns: readonly TurnI
   ]);
 }
 
-/** How what one job said of a turn is told from what others did, also where a later range cut it. */
-export function nameOf({ session, id, state, reason, job }: TurnRow): string {
-  return [session, id, state, reason, job].join('\n');
-}
-
 /** The rows where columns have these values. */
 export function coverageWhere(sql: Sql, where: Partial<TurnRow>): Promise<TurnRow[]> {
   const columns = Object.keys(where) as (keyof TurnRow)[];
   const are = columns.map((column) => `${column} = ?`).join(' and ');
   return sql.all<TurnRow>(`select * from turn where ${are}`, ...columns.map((column) => where[column] ?? null));
-}
-
-/** Whether a row, of what is assumed, stands for its whole turn and for all before it. */
-export function standsForMore({ reason, through }: TurnRow): boolean {
-  return reason === 'assumed' && through === '';
 }
 
 /**

@@ -185,7 +185,7 @@ async function sessionsNamed({ sql, at }: Change, memory: string, names: string[
   return new Map(found.map(({ id, name }) => [name, id]));
 }
 
-/** A turn that gave an entry was read, with all before it. */
+/** A turn that gave an entry was read. */
 async function assumeRead(
   change: Change,
   { memory, session, turn: id, day }: EntryRow & { session: string; turn: string },

@@ -5,13 +5,7 @@ import { basename } from 'node:path';
 import type { DreamEstimate } from '../../jobs/dream/dream-proposal.ts';
 import type { DreamReport, DreamRequest } from '../../jobs/dream.ts';
 import type { Edited, edit, editInPlace, pin, restore } from '../../jobs/edit.ts';
-import {
-  type ExtractDeps,
-  type ExtractReport,
-  type ExtractRequest,
-  nothingDone,
-} from '../../jobs/extract/extract-report.ts';
-import type { LearnAgainRequest } from '../../jobs/extract.ts';
+import type { ExtractDeps, ExtractReport, ExtractRequest, LearnAgainRequest } from '../../jobs/extract.ts';
 import type { ForgetReport, ForgetRequest } from '../../jobs/forget.ts';
 import type { RedactReport, RedactRequest } from '../../jobs/redact.ts';
 import type { RememberReport, RememberRequest } from '../../jobs/remember.ts';
@@ -308,7 +302,8 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
       run({ ...request, opened }, { ...options, memory, claim, signal });
     const item = { kind: 'extract', key, memory: memory.id, payload } as const;
     return byHand(self, item, { signal: options.signal, work }).catch(
-      onAppError((error) => {
+      onAppError(async (error) => {
+        const { nothingDone } = await import('../../jobs/extract.ts');
         const of = { session: opened.id, transcript: opened.path, memory: memory.id, job: null, spend: NO_SPEND };
         return { ...nothingDone(), ...of, outcome: 'busy' as const, error: failureOf(error) };
       }, 'conflict'),

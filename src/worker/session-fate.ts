@@ -2,8 +2,8 @@
 // rows and the transcript, asks no model and changes nothing.
 
 import { resolve } from 'node:path';
-import type { ExtractReport } from '../../jobs/extract/extract-report.ts';
 import { type KnownTurn, type SortedTurns, sortTurns } from '../../jobs/extract/pending-turns.ts';
+import type { ExtractReport } from '../../jobs/extract.ts';
 import { configOfSession } from '../base/config/config.ts';
 import { AppError, describeError, isAppError, onAppError } from '../base/errors.ts';
 import { statNow } from '../base/files/files.ts';

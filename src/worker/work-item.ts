@@ -2,8 +2,7 @@
 // tried again and when, or given up and listed, by the rules of the table in errors.ts.
 // Promises: the claim is renewed while the job runs; who lost it ends, and changes nothing more; who is told to end gives it back.
 
-import type { ExtractRequest } from '../../jobs/extract/extract-report.ts';
-import type { LearnAgainRequest } from '../../jobs/extract.ts';
+import type { ExtractRequest, LearnAgainRequest } from '../../jobs/extract.ts';
 import { programOf } from '../agent/programs/programs.ts';
 import { configOfSession, type Environment } from '../base/config/config.ts';
 import { AppError, attempt, ERRORS, type Failure, failureOf, onAppError } from '../base/errors.ts';

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { DreamReport } from '../../jobs/dream.ts';
-import type { ExtractReport } from '../../jobs/extract/extract-report.ts';
+import type { ExtractReport } from '../../jobs/extract.ts';
 import type { Environment } from '../../src/base/config/config.ts';
 import { environmentIn, testApp, testModel } from '../support/app.ts';
 import { beginJob, workElsewhere } from '../support/doors.ts';
@@ -45,16 +45,11 @@ test('learn --json prints one JSON object per session on stdout, and nothing els
           ...{ session: session.id, turn: session.turn(1) },
         },
       ],
-      coverage: [
-        { from: session.turn(1), to: session.turn(1), became: 'recorded' },
-        { from: session.turn(2), to: session.turn(2), became: 'nothing' },
-      ],
       ...{
         job: expect.stringMatching(/^job_[0-9a-f]{12,}$/),
         openTurns: 0,
         refused: [],
         pendingTurns: 0,
-        coveredTurns: 2,
       },
       ...{ unreadableLines: 0, spend: expect.objectContaining({ inputTokens: 100, outputTokens: 10 }) },
     })),
@@ -69,7 +64,7 @@ test('a transcript that is gone, one of no known format and a model that fails e
   const { environment } = await testApp({ server: model });
   const paths = [odd, `${odd}.gone`, aSession(TWO).path, aSession(TWO, { id: OTHER_ID }).path];
   const { code, values } = await runJsonHere<ExtractReport>(['learn', ...paths], environment);
-  const none = (outcome: string) => ({ outcome, entries: [], coverage: [] });
+  const none = (outcome: string) => ({ outcome, entries: [] });
   expect({ code, values }).toMatchObject({
     code: 1,
     values: [...['unknown-format', 'transcript-gone', 'failed'].map(none), { outcome: 'nothing-worth-keeping' }],
@@ -136,7 +131,7 @@ test('without a key and without the offline model the error names both ways out,
   const { environment, store, app } = await testApp();
   const args = ['learn', aSession(TWO).path];
   const ended = await runJsonHere<ExtractReport>(args, { ...environment, ...WITHOUT_MODEL });
-  expect(ended).toMatchObject({ code: 1, values: [{ outcome: 'failed', error: { code: 'no-model' }, coverage: [] }] });
+  expect(ended).toMatchObject({ code: 1, values: [{ outcome: 'failed', error: { code: 'no-model' }, entries: [] }] });
   expect(ended.values[0]?.error?.message).toMatch(/ANTHROPIC_API_KEY.*--model offline/s);
   expect(await store.list()).toEqual([]);
   expect(await app.home.days.spendOf('2026-11-21')).toMatchObject({ reservedTokens: 0, calls: 0 });
@@ -200,7 +195,7 @@ test('learn --again --json reads a session, a day or everything again, and print
     const { code, values } = await runJsonHere<ExtractReport>(['learn', '--again', ...what], environment);
     expect(code).toBe(0);
     expect(values.map(({ session }) => session).sort()).toEqual(expected);
-    for (const report of values) expect(report).toMatchObject({ outcome: 'recorded', coverage: { length: 2 } });
+    for (const report of values) expect(report).toMatchObject({ outcome: 'recorded' });
   }
 });
 

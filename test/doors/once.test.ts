@@ -1,7 +1,7 @@
 // Whoever asks, once: the same work begun in several processes, or gone on with after a sleep, is committed once.
 
 import { expect, onTestFinished, test } from 'vitest';
-import type { ExtractReport } from '../../jobs/extract/extract-report.ts';
+import type { ExtractReport } from '../../jobs/extract.ts';
 import { noOwnRedis, ownRedis } from '../queue/own-redis.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { isDeep, waysTaken } from '../support/depth.ts';

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { ExtractReport } from '../../jobs/extract/extract-report.ts';
+import type { ExtractReport } from '../../jobs/extract.ts';
 import { redact } from '../../src/base/secrets/redact-text.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { waysTaken } from '../support/depth.ts';

@@ -2,7 +2,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { DreamReport } from '../../jobs/dream.ts';
-import type { ExtractReport } from '../../jobs/extract/extract-report.ts';
+import type { ExtractReport } from '../../jobs/extract.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { calls, type MessagesRequest, says } from '../support/messages-server.ts';
 import { memoryOf } from '../support/nights.ts';

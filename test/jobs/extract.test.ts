@@ -33,8 +33,7 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     expect(report).toMatchObject({
       session: session.id,
       outcome: 'recorded',
-      coverage: [{ from: session.turn(1), to: session.turn(3), became: 'recorded' }],
-      ...{ unreadableLines: 0, coveredTurns: 3, readTurns: 3, spend: { calls: 1 } },
+      ...{ unreadableLines: 0, readTurns: 3, spend: { calls: 1 } },
     });
     const at = ['2026-11-20T09:00:10.000Z', '2026-11-20T09:00:30.000Z', '2026-11-20T09:00:50.000Z'];
     expect(report.entries.map((item) => [item.type, item.turn, item.evidence])).toEqual(
@@ -64,7 +63,7 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
   it('the last turn of a session that still runs is left alone until it is quiet', async (here) => {
     const session = threeTurns();
     const live = await here.extract(session, { ended: false }, { quietMs: Number.POSITIVE_INFINITY });
-    expect(live).toMatchObject({ openTurns: 1, coverage: [{ from: session.turn(1), to: session.turn(2) }] });
+    expect(live).toMatchObject({ openTurns: 1, readTurns: 2 });
     expect((await here.extract(session)).entries.map((item) => item.turn)).toEqual([session.turn(3)]);
   });
 
@@ -91,8 +90,8 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
       { tools: [record] },
     ]);
     const failed = await here.extract(session, {}, { server });
-    expect(failed).toMatchObject({ outcome: 'failed', error: { code: 'refusal' }, entries: [], coverage: [] });
-    expect(failed).toMatchObject({ pendingTurns: 3, coveredTurns: 0 });
+    expect(failed).toMatchObject({ outcome: 'failed', error: { code: 'refusal' }, entries: [] });
+    expect(failed).toMatchObject({ pendingTurns: 3, readTurns: 0 });
     expect([await here.entries(), await here.ranges()]).toEqual([[], []]);
     expect(await here.db.all('select id from version')).toEqual([]);
     const again = await here.extract(session, {}, { server });
@@ -100,23 +99,12 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     expect(here.file(LOG).match(/Use pnpm\./g)).toHaveLength(1);
   });
 
-  it('who has lost the claim pays no model and writes nothing', async (here) => {
+  it('who has lost the claim writes nothing', async (here) => {
     const server = await nothing();
     const claim = { id: 7, owner: 'another', fence: 1 };
     const report = await here.extract(threeTurns(), {}, { server, claim });
     expect(report).toMatchObject({ outcome: 'failed', error: { code: 'fenced' }, pendingTurns: 3 });
-    expect([server.requests, await here.ranges()]).toEqual([[], []]);
-  });
-
-  it('what a log cannot be written for is found before a model is paid', async (here) => {
-    const server = await nothing();
-    const session = threeTurns();
-    await here.extract(session);
-    writeFileSync(join(here.dir, LOG), `---\npinned: true\n---\n\n${here.file(LOG)}`);
-    session.add('And one more.');
-    const report = await here.extract(session, {}, { server });
-    expect(report).toMatchObject({ outcome: 'failed', error: { code: 'refused' } });
-    expect(server.requests).toEqual([]);
+    expect([await here.entries(), await here.ranges()]).toEqual([[], []]);
   });
 
   it('what is refused for the last time is given up for these turns, goes on, and can be taken up again', async (here) => {
@@ -134,12 +122,12 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     const deps = { server, excerptTokens: 2_000 };
     expect(await here.extract(session, { attempts: 0 }, deps)).toMatchObject({ outcome: 'failed', pendingTurns: 2 });
     const report = await here.extract(session, { attempts: 2 }, deps);
-    expect(report).toMatchObject({ outcome: 'failed', error: { code: 'refusal' }, gaveUpTurns: 1, coveredTurns: 1 });
-    expect(report.coverage.map(({ became }) => became)).toEqual(['gave_up', 'recorded']);
+    expect(report).toMatchObject({ outcome: 'failed', error: { code: 'refusal' }, gaveUpTurns: 1, readTurns: 1 });
+    expect(await here.fates()).toEqual(['gave_up', 'done']);
     expect(await here.extract(session, {}, deps)).toMatchObject({ outcome: 'nothing-new' });
     isUp = true;
-    const again = await here.extract(session, { takeUp: ['gave_up'] }, deps);
-    expect(again.coverage.map(({ became }) => became)).toEqual(['nothing', 'recorded']);
+    await here.extract(session, { takeUp: ['gave_up'] }, deps);
+    expect(await here.fates()).toEqual(['done', 'done']);
     expect(await here.extract(session, { takeUp: ['gave_up'] }, deps)).toMatchObject({ outcome: 'nothing-new' });
   });
 
@@ -148,8 +136,8 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     const session = sessionFile(tempDir());
     session.add('Use spaces. <private>\nMy pin is 4711.\n', [{ says: 'Noted: 4711, and spaces.' }]);
     session.add('Thanks, that is all.');
-    const report = await here.extract(session, {}, { server });
-    expect(report.coverage.map(({ became }) => became)).toEqual(['private', 'nothing']);
+    await here.extract(session, {}, { server });
+    expect(await here.fates()).toEqual(['private', 'done']);
     expect(JSON.stringify(server.requests)).toContain('Thanks, that is all.');
     expect(JSON.stringify(server.requests)).not.toMatch(/4711|Use spaces/);
     await here.extract(session, {}, { server });
@@ -176,34 +164,14 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     const server = await nothing();
     const deps = { server, declinedBefore: '2026-11-20T09:00:25.000Z' };
     const session = threeTurns();
-    const report = await here.extract(session, {}, deps);
-    expect(report.coverage.map(({ became }) => became)).toEqual(['declined', 'nothing']);
+    await here.extract(session, {}, deps);
+    expect(await here.fates()).toEqual(['declined', 'done', 'done']);
     expect(JSON.stringify(server.requests[0]?.messages)).not.toContain('| I prefer short answers. context');
     await here.extract(session, {}, deps);
     expect(server.requests).toHaveLength(1);
-    const taken = await here.extract(session, { takeUp: ['declined'] }, deps);
-    expect(taken.coverage.map(({ became }) => became)).toEqual(['nothing']);
+    await here.extract(session, { takeUp: ['declined'] }, deps);
+    expect(await here.fates()).toEqual(['done', 'done', 'done']);
     expect(server.requests).toHaveLength(2);
-  });
-
-  it('what stands for all before it is taken for covered, and a turn that goes on is read from there', async (here) => {
-    const server = await nothing();
-    const session = threeTurns();
-    const id = (await here.extract(session, {}, { server })).job;
-    const [row] = await here.db.all<{ session: string }>('select session from turn limit 1');
-    await here.db.run('delete from turn');
-    await here.db.run('update session set read_to = null');
-    await here.db.run(
-      'insert into turn (session, id, begins, memory, through, state, reason, day, job) values (?, ?, ?, ?, ?, ?, ?, ?, ?)',
-      ...[row?.session ?? '', session.turn(2), '', here.row.id, '', 'skipped', 'assumed', '2026-11-20', id],
-    );
-    session.goOn([{ types: 'And keep them friendly.' }]);
-    const report = await here.extract(session, {}, { server });
-    expect(report.coverage.map(({ became }) => became)).toEqual(['assumed', 'nothing']);
-    expect(report.coverage[0]).toMatchObject({ from: session.turn(1), to: session.turn(2) });
-    session.goOn([{ types: 'That is all.' }]);
-    await here.extract(session, {}, { server });
-    expect(server.requests).toHaveLength(3);
   });
 
   it('a prompt that was edited and sent again after the same message takes the place of all that followed it', async (here) => {
@@ -213,13 +181,13 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
       `${JSON.stringify({ parentUuid, sessionId: 's', type: 'user', uuid, message: { role: 'user', content } })}\n`;
     const first = prompt('p1', null, 'First things first.') + prompt('p2', 'p1', 'Use tabs.');
     writeFileSync(path, `${first}${prompt('p3', 'p2', 'And semicolons.')}${prompt('p4', 'p1', 'Use spaces.')}`);
-    const report = await here.extract(path, {}, { server });
+    await here.extract(path, {}, { server });
     const shown = JSON.stringify(server.requests);
     expect(shown).toMatch(/First things first.*Use spaces/);
     expect(shown).not.toMatch(/Use tabs|semicolons/);
-    expect(report.coverage).toEqual([
-      { from: 'p1', to: 'p1', became: 'nothing' },
-      { from: 'p4', to: 'p4', became: 'nothing' },
+    expect(await here.ranges()).toEqual([
+      ['', 'p1', 'done'],
+      ['', 'p4', 'done'],
     ]);
   });
 
@@ -228,7 +196,7 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     await here.extract(threeTurns(), {}, { server });
     const path = join(tempDir(), 'own.json');
     writeFileSync(path, JSON.stringify(server.requests[0]?.messages));
-    expect(await here.extract(path, {}, { server })).toMatchObject({ outcome: 'nothing-new', coverage: [] });
+    expect(await here.extract(path, {}, { server })).toMatchObject({ outcome: 'nothing-new', job: null });
     expect(server.requests).toHaveLength(1);
   });
 
@@ -275,7 +243,7 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     const row = await sessionNamed(here.db, here.row.id, session.id);
     await keepPieces(here.db, row?.id ?? '', await openSession(session.path));
     const read = await here.extract(join(tempDir(), 'gone.jsonl'), { session: row?.id });
-    expect(read).toMatchObject({ session: session.id, outcome: 'recorded', coveredTurns: 1 });
+    expect(read).toMatchObject({ session: session.id, outcome: 'recorded', readTurns: 1 });
     expect(read.entries.map(({ text }) => text)).toEqual(['Never deploy on a Friday.']);
     expect(await sessionNamed(here.db, here.row.id, session.id)).toMatchObject({ path: session.path });
     const gone = await here.extract(join(tempDir(), 'gone.jsonl'));
@@ -286,7 +254,7 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     const server = await nothing();
     const session = aSession(Array.from({ length: 9 }, (_, at) => `Rule ${at}: ${'word '.repeat(40)}`));
     const report = await here.extract(session, {}, { server, heldCharacters: 500 });
-    expect(report).toMatchObject({ coveredTurns: 9, coverage: [{ from: session.turn(1), to: session.turn(9) }] });
+    expect(report).toMatchObject({ readTurns: 9 });
     expect(server.requests.length).toBeGreaterThan(2);
     const offered = server.requests.map(({ messages }) => JSON.stringify(messages).match(/\| Rule \d/g) ?? []);
     expect(offered.flat().length).toBeGreaterThanOrEqual(9);

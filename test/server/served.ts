@@ -5,7 +5,7 @@ import Anthropic, { type APIError, type ClientOptions } from '@anthropic-ai/sdk'
 import type { DreamCreateParams } from '@anthropic-ai/sdk/resources/beta/dreams';
 import { afterAll, expect, onTestFinished } from 'vitest';
 import { markCanceled } from '../../jobs/client-dream.ts';
-import type { ExtractRequest } from '../../jobs/extract/extract-report.ts';
+import type { ExtractRequest } from '../../jobs/extract.ts';
 import type { Environment } from '../../src/base/config/config.ts';
 import { insert, newId } from '../../src/db/sql.ts';
 import { addMemory, removedMemories, restoreMemory } from '../../src/memory/memories.ts';

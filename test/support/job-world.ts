@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DreamReport, dream } from '../../jobs/dream.ts';
-import type { ExtractDeps, ExtractReport, ExtractRequest } from '../../jobs/extract/extract-report.ts';
+import type { ExtractDeps, ExtractReport, ExtractRequest } from '../../jobs/extract.ts';
 import { extract, type LearnAgainRequest, learnAgain } from '../../jobs/extract.ts';
 import { type ForgetReport, type ForgetRequest, forget } from '../../jobs/forget.ts';
 import { type RememberReport, type RememberRequest, remember } from '../../jobs/remember.ts';
@@ -85,6 +85,8 @@ export interface Jobs extends World {
   file(path: string): string;
   /** What became of ranges of turns, in the order of their messages' ids: from, through, what. */
   ranges(): Promise<string[][]>;
+  /** The last of these. */
+  fates(): Promise<string[]>;
   entries(memory?: MemoryRow): Promise<EntryRow[]>;
   states(): Promise<Record<string, string>>;
 }
@@ -106,6 +108,10 @@ export async function inJobs(
         const transcript = typeof of === 'string' ? of : of.path;
         return extractInto(row, world, { transcript, ...more }, { ...options, ...deps });
       };
+      const ranges = async () => {
+        const rows = await db.all<TurnRow>('select * from turn where memory = ? order by through, begins', row.id);
+        return rows.map(({ begins, through, state, reason }) => [begins, through, reason ?? state]);
+      };
       await work({
         ...{ ...world, row, dir, extract: run },
         setNow(at) {
@@ -126,10 +132,8 @@ export async function inJobs(
           dream({ startedBy: 'person' }, dreamDeps(world, row, { server: await (options.server ?? scriptedModel()) })),
         undo: async (job) => undo({ job: job ?? (await lastJob(db, { memories: [row.id] }))?.id ?? '' }, { memories }),
         file: (path) => readFileSync(join(dir, path), 'utf8'),
-        async ranges() {
-          const rows = await db.all<TurnRow>('select * from turn where memory = ? order by through, begins', row.id);
-          return rows.map(({ begins, through, state, reason }) => [begins, through, reason ?? state]);
-        },
+        ranges,
+        fates: async () => (await ranges()).map(([, , became = '']) => became),
         entries: (memory = row) => entriesWhere(db, memory.id),
         async states() {
           const rows = await entriesWhere(db, row.id);

@@ -50,10 +50,10 @@ async function turnOf(step: Step, { change, at = CALLED, transcript }: Changed &
   const here: Step = JSON.parse(JSON.stringify(step).replaceAll('DIR', dir));
   const session = sessionFile(tempDir());
   if (!transcript) session.add(PROMPT, [here, { says: 'Done.' }]);
-  const { app } = await testApp({ dir, home });
+  const { app, rows } = await testApp({ dir, home });
   const path = transcript ? transcript(here as Called) : session.path;
-  const { coverage } = await app.extract({ transcript: path, ended: true });
-  return coverage.map(({ became }) => became).join();
+  await app.extract({ transcript: path, ended: true });
+  return (await rows('fates')).join();
 }
 
 const adds = (file: string) => appendFileSync(file, `${DANA}\n`);
@@ -63,7 +63,7 @@ const LATER = new Date('2026-11-20T15:00:00Z');
 describe('a turn is left to the main agent where a call names a file and holds what was added there', () => {
   // In the small size every sixth.
   test.each(waysTaken(WRITES, 0, 6))('by $calls $input', async (step) => {
-    expect(await turnOf(step, { change: adds, at: LATER })).toBe('own-write');
+    expect(await turnOf(step, { change: adds, at: LATER })).toBe('main-agent');
   });
 
   test.each([
@@ -72,8 +72,8 @@ describe('a turn is left to the main agent where a call names a file and holds w
     ['echo tabs>>DIR/rules.md', OLD, `${OLD}\n- tabs`],
   ])('or while which the file was written: %s', async (command, from, to) => {
     const change = (file: string) => writeFileSync(file, readFileSync(file, 'utf8').replace(from, to));
-    expect(await turnOf(bash(command), { change })).toBe('own-write');
-    expect(await turnOf(bash(command), { change, at: LATER })).not.toContain('own-write');
+    expect(await turnOf(bash(command), { change })).toBe('main-agent');
+    expect(await turnOf(bash(command), { change, at: LATER })).not.toContain('main-agent');
   });
 });
 
@@ -82,8 +82,8 @@ test.each(waysTaken(Object.entries(FORMATS), 1, 3))(
   'in %s the agent’s own write is not extracted again',
   async (_, transcript) => {
     const step = bash(`cat >> DIR/rules.md <<'EOF'\n${DANA}\nEOF`);
-    expect(await turnOf(step, { change: adds, at: LATER, transcript })).toBe('own-write');
-    expect(await turnOf(step, { transcript })).not.toContain('own-write');
+    expect(await turnOf(step, { change: adds, at: LATER, transcript })).toBe('main-agent');
+    expect(await turnOf(step, { transcript })).not.toContain('main-agent');
   },
 );
 
@@ -116,13 +116,13 @@ describe('a turn is extracted', () => {
     const session = sessionFile(tempDir());
     session.add(PROMPT, steps);
     change(DANA, '2026-11-20T09:00:20Z');
-    const { app } = await testApp({ dir, home });
+    const { app, rows } = await testApp({ dir, home });
     for (const line of ['- Sam orders the ink.', '- Press days are Mondays.']) {
       change(line, '2026-11-20T15:00:00Z');
       await takeIn({ app });
     }
-    const { coverage } = await app.extract({ transcript: session.path, ended: true });
-    expect(coverage.map(({ became }) => became)).toEqual(['own-write', 'recorded']);
+    await app.extract({ transcript: session.path, ended: true });
+    expect(await rows('fates')).toEqual(['main-agent', 'recorded']);
   });
 
   test('where nothing was written, though the call says so', async () => {
