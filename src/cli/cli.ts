@@ -12,7 +12,7 @@ import type { Parts } from '../worker/job-bounds.ts';
 import type { CommandModule } from './spec.ts';
 
 const MODULES: CommandModule[] = [
-  { names: [''], load: () => import('./status-command.ts') },
+  { names: ['', 'cost'], load: () => import('./status-command.ts') },
   { names: ['setup'], load: () => import('./setup-command.ts') },
   { names: ['doctor', 'check', 'redact'], load: () => import('./check-command.ts') },
   { names: ['list', 'search'], load: () => import('./list-command.ts') },
@@ -21,17 +21,13 @@ const MODULES: CommandModule[] = [
   { names: ['remember', 'forget'], load: () => import('./remember-command.ts') },
   { names: ['why'], load: () => import('./why-command.ts') },
   { names: ['next'], load: () => import('./next-command.ts') },
-  { names: ['adopt'], load: () => import('./adopt-command.ts') },
   { names: ['undo'], load: () => import('./undo-command.ts') },
   { names: ['review'], load: () => import('./review-command.ts') },
-  { names: ['pause', 'retry'], load: () => import('./waiting-command.ts') },
   { names: ['config'], load: () => import('./config-command.ts') },
-  { names: ['cost'], load: () => import('./cost-command.ts') },
-  { names: ['export', 'import', 'share', 'snapshot'], load: () => import('./share-command.ts') },
+  { names: ['export', 'import', 'share', 'snapshot', 'adopt'], load: () => import('./share-command.ts') },
   { names: ['stores', 'keys'], load: () => import('./keys-command.ts') },
-  { names: ['serve', 'open'], load: () => import('./serve-command.ts') },
-  { names: ['mcp'], load: () => import('./mcp-command.ts') },
-  { names: ['worker'], load: () => import('./worker-command.ts') },
+  { names: ['serve', 'open', 'mcp'], load: () => import('./serve-command.ts') },
+  { names: ['worker', 'pause', 'retry'], load: () => import('./worker-command.ts') },
 ];
 
 /** What is called otherwise now. */

@@ -1,6 +1,7 @@
 // Jobs that a person starts: learn (sessions that are given, all that are new, or again what was read), dream (the log into topics);
-// now, or later by a worker.
+// now, or put into the inbox for a worker.
 
+import { resolve } from 'node:path';
 import type { Fork } from '../../jobs/extract/shown-turns.ts';
 import type { ExtractReport, LearnAgainRequest } from '../../jobs/extract.ts';
 import { requireAccess } from '../agent/agent-types.ts';
@@ -9,19 +10,25 @@ import { AppError, describeError, onAppError } from '../base/errors.ts';
 import { statNow } from '../base/files/files.ts';
 import { keySource, readAccess } from '../base/key.ts';
 import { sayCount } from '../base/text/wording.ts';
-import { isDay, isInstant } from '../base/time.ts';
+import { DAY_MS, isDay, isInstant } from '../base/time.ts';
+import type { JobKind } from '../memory/job-rows.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import type { Enablement } from '../memory/paths.ts';
-import { findId } from '../memory/short-ids.ts';
+import { findId, wholeId } from '../memory/short-ids.ts';
+import type { Put } from '../queue/inbox.ts';
+import { openWake } from '../queue/wake.ts';
+import { queueNamespace } from '../queue/workers.ts';
 import { EXIT, exitFor, note, print, progress } from '../terminal/output.ts';
 import { plainly } from '../terminal/phrases.ts';
-import { FOUND_AGENTS } from '../transcript/find-sessions.ts';
+import { FOUND_AGENTS, type FoundAgent } from '../transcript/find-sessions.ts';
 import { openSession } from '../transcript/session.ts';
 import type { App } from '../worker/compose.ts';
+import { announceSession } from '../worker/ingest.ts';
+import type { SweepReport } from '../worker/sweep.ts';
 import { memoriesHere, placeOf } from '../worker/whose-memory.ts';
+import { putWork } from '../worker/work-item.ts';
 import { type CommonOptions, INSTRUCTIONS, MEMORY, MODEL, parsed, withApp } from './cli-options.ts';
-import { againLater, dreamLater, type Finding, LATER_JSON, learnLater, sinceOf } from './later.ts';
-import { printDream, printEstimate, printExtract } from './printer.ts';
+import { printDream, printEstimate, printExtract, workNames } from './printer.ts';
 import type { CommandSpec } from './spec.ts';
 
 const agentFrom = parsed(
@@ -33,6 +40,11 @@ const whenFrom = parsed(
   'Give a date like 2026-11-20, a time, or days like 7d.',
 );
 const dayFrom = parsed((text) => (isDay(text) ? text : undefined), 'Give a day as YYYY-MM-DD.');
+
+function sinceOf(given: string | undefined, { clock }: App): Date | undefined {
+  if (given === undefined) return undefined;
+  return given.endsWith('d') ? new Date(clock.now().getTime() - Number.parseInt(given, 10) * DAY_MS) : new Date(given);
+}
 
 /** Says so where nocturne would not do by itself what a person asked for. */
 function noteOff({ enabled, reason }: Enablement, config: Config): void {
@@ -79,6 +91,8 @@ async function learnAgainNow(app: App, requests: LearnAgainRequest[], options: C
   process.exitCode ||= exitFor(outcomes);
 }
 
+const LATER_JSON = 'one line per piece of work: { memory, kind, key, isNotified }';
+
 interface DreamOptions extends CommonOptions {
   dryRun?: boolean;
   review?: boolean;
@@ -124,10 +138,12 @@ async function dreamNow(app: App, memory: MemoryRow, options: DreamOptions): Pro
   const { shared, ...report } = await dreaming.finally(() => bar.stop());
   const more = shared ? await (await import('./share-command.ts')).sayShare(app, shared) : [];
   await printDream(app, { memory, report }, { ...options, shared, more });
-  process.exitCode = exitFor([report.outcome, ...(shared ? [shared.outcome] : [])]);
+  process.exitCode ||= exitFor([report.outcome, ...(shared ? [shared.outcome] : [])]);
 }
 
-interface LearnOptions extends CommonOptions, Finding {
+interface LearnOptions extends CommonOptions {
+  since?: string;
+  agent?: FoundAgent;
   again?: boolean;
   day?: string;
   all?: boolean;
@@ -200,12 +216,7 @@ const learn: CommandSpec<LearnOptions, [string[]]> = {
 
 /** Where it was learned; where nothing was, the memory here. */
 async function dreamAfter(app: App, learned: MemoryRow[], options: LearnOptions): Promise<void> {
-  let { exitCode = EXIT.fine } = process;
-  for (const memory of learned.length > 0 ? learned : [await app.memoryFor()]) {
-    await dreamNow(app, memory, options);
-    exitCode = exitCode === EXIT.fine ? (process.exitCode ?? EXIT.fine) : exitCode;
-  }
-  process.exitCode = exitCode;
+  for (const memory of learned.length > 0 ? learned : [await app.memoryFor()]) await dreamNow(app, memory, options);
 }
 
 /** What hooks told of and what is found on this disk, declined or not. */
@@ -216,8 +227,9 @@ async function learnNew(app: App, { since, agent, json }: LearnOptions): Promise
   ]);
   await ingestSpool(app, note);
   const bar = progress('looking for sessions');
-  const from = since === undefined ? undefined : sinceOf(since, app.config.clock.now());
-  const found = await findBacklog(app, { since: from, agents: agent && [agent] }).finally(() => bar.stop());
+  const found = await findBacklog(app, { since: sinceOf(since, app), agents: agent && [agent] }).finally(() =>
+    bar.stop(),
+  );
   for (const problem of found.problems) note(problem);
   // Else each of them fails by itself, and the model counts as out of reach.
   if (found.sessions.length > 0) requireAccess({ model: app.config.model, access: await readAccess(app.config) });
@@ -272,6 +284,96 @@ async function fileOf({ db }: App, what: string): Promise<string> {
   throw new AppError('bad-input', `There is no session ${JSON.stringify(what)}.`, {
     remedy: 'Give its file, or an id from nocturne list --sessions.',
   });
+}
+
+async function learnLater(app: App, transcripts: string[], options: LearnOptions): Promise<void> {
+  if (transcripts.length === 0) return find(app, options);
+  const { live, instructions, snapshot } = options;
+  const waiting = await Array.fromAsync(transcripts, (transcript) =>
+    enqueueExtract(app, { transcript, ended: !live, instructions, snapshot }),
+  );
+  await tell(app, waiting, options);
+}
+
+async function dreamLater(app: App, { instructions, json }: DreamOptions): Promise<void> {
+  const memory = await app.memoryFor();
+  await putAndTell(app, { kind: 'dream', key: memory.id, memory, payload: { instructions, isNightly: false } }, json);
+}
+
+async function againLater(app: App, requests: LearnAgainRequest[], options: LearnOptions): Promise<void> {
+  const memory = await app.memoryFor();
+  for (const request of requests) {
+    const session = request.session && (await wholeId(app.db, 'session', request.session));
+    const key = `${memory.id} ${session ?? request.day ?? 'all'}`;
+    const payload = { ...request, session, instructions: options.instructions };
+    await putAndTell(app, { kind: 'reprocess', key, memory, payload }, options.json);
+  }
+}
+
+async function putAndTell(app: App, work: Parameters<typeof putWork>[1], json?: boolean): Promise<void> {
+  await tell(app, [{ ...work, ...(await putWork(app, work)) }], { json });
+}
+
+interface Waiting extends Put {
+  kind: JobKind;
+  key: string;
+  memory: MemoryRow;
+}
+
+/** Puts a session into the inbox of the memory that it belongs to, due at once. */
+export async function enqueueExtract(
+  app: App,
+  ask: { transcript: string; ended: boolean; instructions?: string; snapshot?: boolean },
+): Promise<Waiting> {
+  const { ended, instructions, snapshot } = ask;
+  const session = await openSession(resolve(ask.transcript), { isLive: !ended });
+  const keepsCopy = snapshot ? { keepsCopy: true } : {};
+  const takeUp = ['declined'] as const;
+  return announceSession(app, { session, ended, instructions, isDueNow: true, takeUp, ...keepsCopy });
+}
+
+async function tell(app: App, waiting: Waiting[], { json }: { json?: boolean }): Promise<void> {
+  const isNotified = await ring(app, waiting);
+  for (const { memory, kind, key } of waiting) {
+    const { name, place } = await workNames(app, { kind, key, memory });
+    print(json ? { memory: place, kind, key, isNotified } : `${name} waits in ${place}`);
+  }
+}
+
+/** Whether a queue was told. */
+async function ring(app: App, waiting: Waiting[]): Promise<boolean> {
+  const { config, db, clock } = app;
+  if (!config.queueUrl) return false;
+  let isNotified = true;
+  const wake = openWake({
+    ...{ url: config.queueUrl, namespace: await queueNamespace(db, config.home), now: () => clock.now() },
+    onError(message) {
+      isNotified = false;
+      note(`Redis was not told: ${message} A worker finds it by itself.`);
+    },
+  });
+  for (const { kind, key, news, notBefore } of waiting) await wake.ring({ kind, key, news, at: new Date(notBefore) });
+  await wake.close();
+  return isNotified;
+}
+
+/** Finds sessions and puts what is pending into the inbox; prints what it found. What cannot be read is named, and no failure. */
+async function find(app: App, { agent, since, instructions, json }: LearnOptions): Promise<void> {
+  const { sweepSessions } = await import('../worker/sweep.ts');
+  const bar = progress('looking for sessions');
+  const wanted = { agents: agent && [agent], since: sinceOf(since, app), instructions };
+  const report = await sweepSessions(app, wanted).finally(() => bar.stop());
+  print(json ? report : describeFound(report));
+  for (const problem of report.problems) note(problem);
+}
+
+function describeFound({ agents, off = {} }: SweepReport): string {
+  const lines = Object.entries(agents).map(([agent, { found, enqueued = 0, ...left }]) => {
+    const others = Object.entries(left).map(([verdict, count]) => `, ${count} ${verdict.replaceAll('-', ' ')}`);
+    return `${agent.padEnd(12)} ${found} found, ${enqueued} to be read${others.join('')}`;
+  });
+  for (const [reason, count] of Object.entries(off)) lines.push(`${' '.repeat(13)}${count} off: ${reason}`);
+  return lines.join('\n') || 'no sessions found';
 }
 
 export const commands: CommandSpec[] = [learn, dream];

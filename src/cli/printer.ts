@@ -9,9 +9,10 @@ import { programOf } from '../agent/programs/programs.ts';
 import type { Failure } from '../base/errors.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { type EntryRow, entriesAmong } from '../memory/entries.ts';
-import { type JobUsage, usageOf } from '../memory/job-rows.ts';
+import { type JobKind, type JobUsage, usageOf } from '../memory/job-rows.ts';
 import { type MemoryRow, memoryRow } from '../memory/memories.ts';
 import { sayOp, sayOperations } from '../memory/memory-types.ts';
+import { sessionRow } from '../memory/session-rows.ts';
 import { shortId } from '../memory/short-ids.ts';
 import { isTopicPath } from '../memory/text/topic.ts';
 import { note, type Printing, print } from '../terminal/output.ts';
@@ -22,6 +23,20 @@ import { placeOf } from '../worker/whose-memory.ts';
 async function placeNamed(app: App, id: string): Promise<string> {
   const row = await memoryRow(app.db, id);
   return row ? placeOf(row) : id;
+}
+
+/** What a piece of work is called: in JSON, to a person (`session 0d8c1a52`, `dream`), and where it is. */
+export async function workNames(
+  { db }: App,
+  { kind, key, memory }: { kind: JobKind; key: string; memory: MemoryRow | null | undefined },
+) {
+  const session = kind === 'extract' ? await sessionRow(db, key) : undefined;
+  const short = session ? await shortId(db, 'session', session.name) : key.split(' ').at(-1);
+  return {
+    key: session?.name ?? (kind === 'dream' ? kind : key),
+    name: kind === 'dream' ? kind : `${kind === 'extract' ? 'session' : 'learn again:'} ${short}`,
+    place: memory ? placeOf(memory) : null,
+  };
 }
 
 /** What became of an entry, as JSON says it. */

@@ -1,24 +1,32 @@
-// worker: works what waits, for ever or once.
+// Work that waits. worker: works it, for ever or once. pause: nothing is done unasked, everywhere or in a project, until the pause is
+// ended or a time is over. retry: what failed, or waits after a failure, is due now, or is taken off the list.
 
+import { resolve } from 'node:path';
+import { AppError } from '../base/errors.ts';
+import { canonicalPath } from '../base/files/directories.ts';
 import { formatIn } from '../base/time.ts';
+import type { Db } from '../db/sql.ts';
 import { memoryRow } from '../memory/memories.ts';
-import { gateOf } from '../queue/breaker.ts';
+import { gitRoot, pausedAt, pauseEnd } from '../memory/paths.ts';
+import { wholeId } from '../memory/short-ids.ts';
+import { closeBreaker, gateOf } from '../queue/breaker.ts';
+import { type InboxRow, put } from '../queue/inbox.ts';
+import { endPause, pause as pauseAll, pausesOf } from '../queue/pauses.ts';
+import { reopenDay } from '../queue/spend.ts';
 import { namesInSpool } from '../queue/spool.ts';
-import { listWork } from '../queue/waiting-work.ts';
+import { dismiss, LIMITS, listWork, releasePaused, retry as retryRows, type WorkRow } from '../queue/waiting-work.ts';
 import { allWorkers } from '../queue/workers.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
-import { plainly, sayFate, sayOutcome } from '../terminal/phrases.ts';
+import { plainly, sayFate, sayOutcome, sayTime, shellPath } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { refusedOf } from '../worker/session-fate.ts';
 import type { WorkResult } from '../worker/work-item.ts';
 import { runWorker } from '../worker/worker.ts';
-import { type CommonOptions, MODEL, withApp } from './cli-options.ts';
-import { namesOf } from './later.ts';
+import { type CommonOptions, MEMORY, MODEL, parsed, withApp } from './cli-options.ts';
+import { workNames } from './printer.ts';
 import type { Call, CommandSpec } from './spec.ts';
 
 const SIGN_OF_LIFE_WITHIN_MS = 120_000;
-/** Kept in mind at once. */
-const MOST_TROUBLES = 100;
 /** What a queue left open keeps a process no longer than this once its work has ended. */
 const EXITS_WITHIN_MS = 1_000;
 
@@ -55,7 +63,6 @@ function work(call: Call<WorkerOptions>): Promise<void> {
     const troubles = new Set<string>();
     const onError = (message: string) => {
       if (troubles.has(message)) return;
-      if (troubles.size === MOST_TROUBLES) troubles.clear();
       troubles.add(message);
       note(`nocturne: ${message}`);
       void app.log('warn', { event: 'trouble', error: message });
@@ -65,7 +72,7 @@ function work(call: Call<WorkerOptions>): Promise<void> {
     const onResult = (result: WorkResult) => {
       saying = saying.then(async () => {
         const { memory, key, ...rest } = result;
-        const names = await namesOf(app, result);
+        const names = await workNames(app, result);
         if (json) print({ memory: names.place, ...rest, key: names.key });
         else note(await describeResult(app, result, names));
       });
@@ -108,7 +115,7 @@ function toSecond(instant: string, zone: string): string {
 async function describeResult(
   { config, db }: App,
   { key, outcome, delayedUntil, reason }: WorkResult,
-  { name, place }: Awaited<ReturnType<typeof namesOf>>,
+  { name, place }: Awaited<ReturnType<typeof workNames>>,
 ): Promise<string> {
   const refused = outcome === 'nothing-worth-keeping' ? await refusedOf(db, [key]) : [];
   const { length } = refused;
@@ -125,7 +132,7 @@ async function nameDelayed(app: App): Promise<void> {
   for (const { kind, key, memory: id, state, not_before, error } of await listWork(db)) {
     if (state !== 'waiting') continue;
     const memory = id === null ? null : await memoryRow(db, id);
-    const { name, place } = await namesOf(app, { kind, key, memory });
+    const { name, place } = await workNames(app, { kind, key, memory });
     const reason = error ?? (not_before <= now ? why : null);
     note(
       `waits until ${toSecond(not_before, config.zone)}: ${name}${reason ? ` (${plainly(reason, config)})` : ''} [${place}]`,
@@ -145,4 +152,155 @@ function endOnSignals(): AbortSignal {
   return controller.signal;
 }
 
-export const commands: CommandSpec[] = [worker];
+interface PauseOptions extends CommonOptions {
+  project?: string | true;
+  for?: number;
+  off?: boolean;
+}
+
+const pause: CommandSpec<PauseOptions> = {
+  name: 'pause',
+  about: 'stop all automatic work for now',
+  options: [
+    [
+      '--for <time>',
+      'how long: 45m, 2h, 3d (default: until pause --off)',
+      { parse: parsed(durationMs, 'Give minutes, hours or days: 45m, 2h, 3d.') },
+    ],
+    ['--off', 'end the pause', { conflicts: 'for' }],
+    ['--project [dir]', 'only the project of this directory (default: the current one)'],
+  ],
+  more: 'Sessions wait meanwhile, and nothing is recalled.',
+  json: '{ project, until }; with --off { project, wasPaused, released, left, enabled, reason }',
+  examples: ['pause --for 2h --project', 'pause --off'],
+  inApp: (app, call) => (call.options.off ? stop(app, call) : begin(app, call)),
+};
+
+async function begin({ db, clock, config }: App, { options }: Call<PauseOptions>): Promise<void> {
+  const { for: lengthMs, json } = options;
+  const now = clock.now();
+  const until = lengthMs ? new Date(now.getTime() + lengthMs).toISOString() : null;
+  const project = projectFrom(options);
+  await pauseAll(db, { project, until }, now);
+  const when = until && sayTime(until, config);
+  const said = `${project ?? 'nocturne'} is paused until ${when ?? pauseEnd(project)}`;
+  print(json ? { project, until } : plainly(said, config));
+}
+
+async function stop(app: App, { options }: Call<PauseOptions>): Promise<void> {
+  const { db, clock, config } = app;
+  const project = projectFrom(options);
+  const now = clock.now();
+  const pauses = await pausesOf(db, now);
+  const ended = pauses.find((each) => (project === null ? each.project : pausedAt(each, project)) === project);
+  const left = ended ? await endPause(db, ended.project, now) : pauses;
+  // What another pause still holds is held again by whoever comes to work it.
+  const released = ended ? await releasePaused(db, now) : 0;
+  const { enabled, reason } = await app.standing({ cwd: project ?? undefined });
+  if (options.json) return print({ project, wasPaused: ended !== undefined, released, left, enabled, reason });
+  const what = plainly(project ?? 'nocturne', config);
+  const due = released > 0 ? `; ${released} that waited ${released === 1 ? 'is' : 'are'} due now` : '';
+  print(ended ? `${what} is not paused any more${due}` : `${what} was not paused`);
+  for (const { project: of, until } of left) {
+    const when = until === null ? '' : ` until ${sayTime(until, config)}`;
+    const end = `${pauseEnd(of)}${of === null ? '' : ` ${shellPath(of, config)}`}`;
+    print(`still paused: ${plainly(of ?? 'everything', config)}${when}; ${end} ends that`);
+  }
+}
+
+/** The root of the project that is meant; null: everything. */
+function projectFrom({ project }: PauseOptions): string | null {
+  if (project === undefined) return null;
+  const dir = canonicalPath(project === true ? process.cwd() : project);
+  return gitRoot(dir) ?? dir;
+}
+
+const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+function durationMs(text: string): number | undefined {
+  const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text.trim()) ?? [];
+  return count && Number(count) > 0 ? Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS] : undefined;
+}
+
+interface RetryOptions extends CommonOptions {
+  all?: boolean;
+  failed?: boolean;
+  dismiss?: boolean;
+}
+
+const retry: CommandSpec<RetryOptions, [string[]]> = {
+  name: 'retry',
+  about: 'try again what failed: given up, or waiting after a failure',
+  args: [['[session...]', 'sessions by id or transcript, or other work by its key (dream, a day)']],
+  options: [
+    ['--failed', "all work that was given up, or waits for a limit: yours of a day, or the provider's"],
+    ['--all', 'that, and all that waits to be tried again'],
+    ['--dismiss', 'do not try it again: take it off the list of what failed'],
+    ...MEMORY,
+  ],
+  json: 'one line per piece of work: { memory, kind, key, isDismissed }',
+  more: 'For all memories, or with --memory for one. It also lets work go on when a daily limit was reached.',
+  examples: ['retry --failed'],
+  run: (call) => {
+    const [names] = call.args;
+    const { failed, all } = call.options;
+    if (names.length === 0 && !failed && !all) call.wrong('name a session, or use --failed or --all');
+    return withApp(call, (app) => tryAgain(app, names, call.options));
+  },
+};
+
+type Work = Pick<InboxRow, 'kind' | 'key' | 'memory'> & Partial<InboxRow>;
+
+async function tryAgain(app: App, names: string[], options: RetryOptions): Promise<void> {
+  const { db, clock } = app;
+  const { all, failed, dismiss: isDismissed = false, json } = options;
+  const isNamed = options.memory !== undefined || options.scope !== undefined || options.store !== undefined;
+  const memory = isNamed ? (await app.findMemory())?.id : undefined;
+  const listed = await listWork(db, { memory });
+  const isAsked = ({ state, code }: WorkRow) => {
+    const isListed = state === 'failed' || (!isDismissed && LIMITS.includes(code ?? ''));
+    return isListed ? failed || all : all && !isDismissed;
+  };
+  const meant = new Set<Work>(listed.filter(isAsked));
+  for (const name of names) for (const each of await workCalled(app, name, listed)) meant.add(each);
+  const now = clock.now();
+  for (const each of meant) {
+    if (isDismissed) await dismiss(db, each.id as number);
+    else await putAgain(db, each, now);
+    const of = each.memory === null ? null : await memoryRow(db, each.memory);
+    const { key, name, place } = await workNames(app, { ...each, memory: of });
+    const did = isDismissed ? 'is off the list' : 'waits';
+    print(json ? { memory: place, kind: each.kind, key, isDismissed } : `${name} ${did} in ${place}`);
+  }
+  if (meant.size === 0 && !json) print('Nothing failed that could be tried again.');
+  if (isDismissed) return;
+  // Whoever asks has mended what was wrong, or wants to see.
+  await closeBreaker(db, now);
+  await reopenDay(db);
+}
+
+/** The listed work of this name; of a session that is not listed any more, what was given up. */
+async function workCalled({ db }: App, name: string, listed: WorkRow[]): Promise<Work[]> {
+  const whole = await wholeId(db, 'session', name);
+  const sessions = await db.all<{ id: string; memory: string; isLeft: number }>(
+    `select id, memory, (select count(*) from turn where session = session.id and state = 'gave_up') as "isLeft"
+     from session where name = ? or path = ?`,
+    ...[whole, resolve(name)],
+  );
+  const ids = new Set([whole, ...sessions.map(({ id }) => id)]);
+  const found = listed.filter(({ kind, key }) => ids.has(key) || (kind === 'dream' && name === 'dream'));
+  if (found.length > 0) return found;
+  const left = sessions.filter(({ isLeft }) => isLeft > 0);
+  if (left.length > 0) return left.map(({ id, memory }) => ({ kind: 'extract', key: id, memory }));
+  throw new AppError('bad-input', `Nothing called ${name} failed or waits.`, {
+    remedy: 'nocturne why SESSION says what became of a session; nocturne lists what failed.',
+  });
+}
+
+function putAgain(db: Db, { id, kind, key, memory }: Work, now: Date): Promise<unknown> {
+  if (id !== undefined) return retryRows(db, [id], now);
+  const payload = { ended: true, takeUp: ['gave_up'] };
+  return db.write((sql) => put(sql, { kind, key, memory: memory ?? undefined, payload, notBefore: now }, now));
+}
+
+export const commands = [worker, pause, retry] as CommandSpec[];

@@ -51,8 +51,6 @@ export interface SweepOptions {
   /** Steers what to keep of what is found. */
   instructions?: string;
   signal?: AbortSignal;
-  /** Called once, with how many there are, and then after each. */
-  onFound?(count: number): void;
   onLooked?(): void;
 }
 
@@ -79,7 +77,6 @@ export async function sweepSessions(app: App, options: SweepOptions = {}): Promi
     blocked.delete(path);
   };
   const found = findAll(app, { options, blocked, onClosed: (path, error) => block(path, describeError(error)) });
-  options.onFound?.(found.length);
   const waiting = await waitingTranscripts(db, machine);
   for (const file of found) {
     if (options.signal?.aborted) break;

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
 import { canonicalPath } from '../../src/base/files/directories.ts';
-import { enqueueExtract } from '../../src/cli/later.ts';
+import { enqueueExtract } from '../../src/cli/learn-command.ts';
 import { lookInto } from '../../src/memory/commit.ts';
 import { entriesWhere, isInLog } from '../../src/memory/entries.ts';
 import type { MemoryRow } from '../../src/memory/memories.ts';

@@ -164,7 +164,7 @@ test('learn --later says how many of whom, silently on the way, and may be ended
   const second = await testing.nocturne('learn', '--later');
   expect(second).toMatchObject({ code: 0, stderr: '' });
   expect(second.stdout).toMatch(
-    /^claude-code +4 found, 0 to be read, (3 waiting already, 1 unreadable|1 unreadable, 3 waiting already)$/m,
+    /^claude-code +4 found, 0 to be read, (3 waiting, 1 unreadable|1 unreadable, 3 waiting)$/m,
   );
   expect(await testing.rows('waiting')).toHaveLength(4);
   await testing.nocturne('worker', '--once');

@@ -3,7 +3,7 @@
 import type { Config } from '../../src/base/config/config.ts';
 import { type ProcessName, thisProcess } from '../../src/base/process.ts';
 import { dayOf } from '../../src/base/time.ts';
-import { enqueueExtract } from '../../src/cli/later.ts';
+import { enqueueExtract } from '../../src/cli/learn-command.ts';
 import { beginJob as begin } from '../../src/memory/job-rows.ts';
 import type { MemoryRow } from '../../src/memory/memories.ts';
 import { declineBefore, enterSession } from '../../src/memory/session-rows.ts';
@@ -19,7 +19,7 @@ import { runWorker, type WorkerOptions } from '../../src/worker/worker.ts';
 import { rowsOf } from './rows.ts';
 import type { SessionFile } from './session-file.ts';
 
-export { serveMemory } from '../../src/cli/mcp-command.ts';
+export { serveMemory } from '../../src/cli/serve-command.ts';
 export { sweepSessions } from '../../src/worker/sweep.ts';
 export { enqueueExtract };
 

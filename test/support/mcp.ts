@@ -8,7 +8,7 @@ import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { onTestFinished } from 'vitest';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
-import { attachedStores, serveMemory } from '../../src/cli/mcp-command.ts';
+import { attachedStores, serveMemory } from '../../src/cli/serve-command.ts';
 import { openApp } from '../../src/worker/compose.ts';
 import { DOOR } from './run.ts';
 
