@@ -1,12 +1,13 @@
 // What later sessions of a chain would have needed of earlier ones, as readers wrote it down who saw nothing of nocturne
 // (chains/README.md). Where it stands is a file, a line, and the hash of its words, which stay where they are.
 
+import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { AppError } from '../../../src/base/errors.ts';
 import { parseJson } from '../../../src/base/text/json.ts';
-import { shortHash } from '../reference/places.ts';
+import { stringsIn } from '../reference/places.ts';
 import { hiderOf } from './hidden.ts';
 import { linksOf } from './links.ts';
 
@@ -90,10 +91,7 @@ function textAt(file: string, line: number): string {
   return stringsIn(parseJson(text) ?? text).join('\n');
 }
 
-function stringsIn(value: unknown): string[] {
-  if (typeof value === 'string') return [value];
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(stringsIn) : [];
-}
+const shortHash = (words: string) => createHash('sha256').update(words).digest('hex').slice(0, 16);
 
 /** The words as they stand there, whatever white space is between them. */
 function wordsIn(text: string, quote: string): string | undefined {

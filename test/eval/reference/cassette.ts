@@ -1,55 +1,43 @@
 // What a reader answered in the place of a model, kept to be played again: for each request, in order, the session, what
-// it was for, a hash of what was asked, and the answer. What an answer quotes is kept as a place in the transcript.
+// it was for, a hash of what was asked, and the answer; and what a reader judged of a play. What quotes a session is kept as
+// a place in its transcript.
 
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { z } from 'zod';
-import { placeSchema } from './facts.ts';
-import { showWords } from './hidden-words.ts';
-import { wordsAt } from './places.ts';
+import { withoutMark } from '../../../src/memory/text/topic.ts';
+import { foldSpace } from '../../../src/rules/quotes.ts';
+import { type Place, showWords, wordsAt } from './places.ts';
 
-const evidenceSchema = z.strictObject({
-  /** The whole id of the message where it is known, else as the answer named it. */
-  message: z.string(),
-  /** The words that it quotes; null where they stand nowhere in the transcript. */
-  place: placeSchema.nullable(),
-});
-const entrySchema = z.strictObject({
-  type: z.string(),
-  strength: z.string(),
-  text: z.string(),
-  evidence: z.array(evidenceSchema),
+export interface CassetteEntry {
+  type: string;
+  strength: string;
+  text: string;
+  /** `message`: its whole id where it is known; `place`: the words that it quotes, null where they stand nowhere. */
+  evidence: { message: string; place: Place | null }[];
   /** Whether it was recorded in the play. */
-  taken: z.boolean(),
-});
-const lineSchema = z.strictObject({
-  session: z.string(),
-  kind: z.enum(['extract', 'dream']),
-  /** Which request in the play, and of what it was asked. */
-  request: z.string(),
-  asked: z.string(),
-  says: z.string().optional(),
-  entries: z.array(entrySchema).optional(),
+  taken: boolean;
+}
+
+export interface CassetteLine {
+  session: string;
+  kind: 'extract' | 'dream';
+  entries?: CassetteEntry[];
   /** As they were proposed, in the words of today's three; `hold` is none of them. `texts`: what the entries that they name say. */
-  operations: z.array(z.looseObject({ kind: z.string(), entries: z.array(z.string()).optional() })).optional(),
-  texts: z.record(z.string(), z.string()).optional(),
-  /** Calls of other tools. */
-  calls: z.array(z.strictObject({ name: z.string(), input: z.unknown() })).optional(),
-});
-export type CassetteLine = z.infer<typeof lineSchema>;
-export type CassetteEntry = z.infer<typeof entrySchema>;
+  operations?: { kind: string; entries?: string[] }[];
+  texts?: Record<string, string>;
+}
 
 const FOLDER = join(import.meta.dirname, 'cassettes');
 
-export function cassetteNames(): string[] {
-  const names = existsSync(FOLDER) ? readdirSync(FOLDER) : [];
-  return names.flatMap((name) => (name.endsWith('.jsonl') ? [name.replace('.jsonl', '')] : [])).sort();
-}
+export const cassetteNames = (): string[] =>
+  readdirSync(FOLDER)
+    .map((name) => name.replace('.jsonl', ''))
+    .sort();
 
 /** As it is kept; `wholeCassette` puts the transcripts' own words back. */
 export function readCassette(name: string): CassetteLine[] {
   const text = readFileSync(join(FOLDER, `${name}.jsonl`), 'utf8').trimEnd();
-  return text.split('\n').map((line) => lineSchema.parse(JSON.parse(line)));
+  return text.split('\n').map((line) => JSON.parse(line));
 }
 
 export function wholeCassette(lines: CassetteLine[]): CassetteLine[] {
@@ -67,4 +55,37 @@ export function mapStrings<T>(value: T, change: (text: string) => string): T {
 /** The words that an entry quotes, from the transcript, where they are known. */
 export function quotesOf({ evidence }: CassetteEntry): { message: string; quote: string }[] {
   return evidence.flatMap(({ message, place }) => (place ? [{ message, quote: wordsAt(place) }] : []));
+}
+
+/** Which reference facts each entry and each line of a topic of a play covers, and whether an entry is true. */
+export interface Judgement {
+  entries: { session: string; text: string; covers: string[]; verdict: string }[];
+  topics: { session: string; text: string; covers: string[] }[];
+}
+
+export function judgementOf(play: string): Judgement {
+  const text = readFileSync(join(import.meta.dirname, `judgement-${play}.json`), 'utf8');
+  const { entries, topics }: Judgement = JSON.parse(text);
+  const whole = <T extends { session: string; text: string }>(judged: T): T => ({
+    ...judged,
+    text: showWords(judged.text, judged.session),
+  });
+  return { entries: entries.map(whole), topics: topics.map(whole) };
+}
+
+/** What a play covered and what came of it today does not: ids of facts; and the traps of the play that are still taken. */
+export function comparedWith(
+  { entries, topics }: Judgement,
+  today: { entries: string[]; lines: string[] },
+): { entries: string[]; topics: string[]; traps: string[] } {
+  // A line is the same with and without the mark of a habit that was seen once.
+  const asCompared = (text: string) => foldSpace(withoutMark(text));
+  const [said, kept] = [new Set(today.entries.map(asCompared)), new Set(today.lines.map(asCompared))];
+  const coveredBy = (judged: Judgement['topics']) => new Set(judged.flatMap(({ covers }) => covers));
+  const lost = (judged: Judgement['topics'], texts: Set<string>) => {
+    const still = judged.filter(({ text }) => texts.has(asCompared(text)));
+    return [...coveredBy(judged).difference(coveredBy(still))];
+  };
+  const traps = entries.filter(({ verdict, text }) => verdict === 'trap' && said.has(asCompared(text)));
+  return { entries: lost(entries, said), topics: lost(topics, kept), traps: traps.map(({ text }) => text) };
 }

@@ -4,10 +4,14 @@
 import { describe, expect, test } from 'vitest';
 import { sized, waysTaken } from '../../support/depth.ts';
 import { hasReal } from '../../support/transcripts.ts';
-import { type CassetteLine, cassetteNames, mapStrings, readCassette, wholeCassette } from './cassette.ts';
-import { hideWords } from './hidden-words.ts';
-import { comparedWith, type Judgement, judgements, wholeJudgement } from './judgement.ts';
-import { shortHash, wordsAt } from './places.ts';
+import {
+  type CassetteLine,
+  cassetteNames,
+  comparedWith,
+  judgementOf,
+  readCassette,
+  wholeCassette,
+} from './cassette.ts';
 import { replay } from './replay.ts';
 
 /** By cassette: ids of facts that its play covered and today's replay does not, with the reason, and traps still taken. */
@@ -54,10 +58,6 @@ const PLAYED = waysTaken(cassetteNames(), 1);
 /** The default of the setting `excerptTokens`. */
 const EXCERPT_TOKENS = 12_000;
 
-test('there are cassettes', () => {
-  expect(cassetteNames()).toEqual(expect.arrayContaining(['after-1', 'after-2', 'before-1', 'before-2']));
-});
-
 describe.each(cassetteNames())('the cassette %s', (name) => {
   const cassette = readCassette(name);
   const sessions = [...Map.groupBy(cassette, ({ session }) => session)];
@@ -68,25 +68,7 @@ describe.each(cassetteNames())('the cassette %s', (name) => {
     return begun;
   };
 
-  test.skipIf(!hasReal)('quotes words that stand where they stood', () => {
-    const evidence = cassette.flatMap(({ entries = [] }) => entries.flatMap((entry) => entry.evidence));
-    const changed = evidence.filter(({ place }) => place && shortHash(wordsAt(place)) !== place.sha256);
-    expect(changed).toEqual([]);
-    expect(evidence.length).toBeGreaterThan(0);
-  });
-
   const isTaken = waysTaken(cassetteNames()).includes(name);
-  // What a cassette says changes with the cassette alone: in the long size.
-  test.skipIf(!hasReal || sized({ quick: true, deep: false }))(
-    'repeats no sentence of its sessions, nor does what was judged of it',
-    () => {
-      const judged = judgements().filter(({ play }) => play === name);
-      const texts = [...cassette, ...judged.flatMap(({ entries, topics }) => [...entries, ...topics])];
-      const repeating = texts.filter((each) => JSON.stringify(hidden(each)) !== JSON.stringify(each));
-      expect(repeating).toEqual([]);
-    },
-  );
-
   const isPlayed = PLAYED.includes(name);
   test.skipIf(!hasReal || !isPlayed).each(sized({ quick: sessions.slice(0, 3), deep: sessions }))(
     'of session %s: what was recorded then is recorded today',
@@ -111,15 +93,14 @@ describe.each(cassetteNames())('the cassette %s', (name) => {
     },
   );
 
-  const judgement = judgements().find(({ play }) => play === name);
-  test.skipIf(!hasReal || !judgement || sized({ quick: true, deep: false }))(
+  test.skipIf(!hasReal || sized({ quick: true, deep: false }))(
     'covers today what its play covered, and takes nothing of the traps',
     async () => {
       const all = [];
       for (const [session, lines] of sessions) all.push(await played(session, lines));
       const entries = all.flatMap((replayed) => replayed.entries);
       const lines = all.flatMap((replayed) => replayed.lines);
-      const compared = comparedWith(wholeJudgement(judgement as Judgement), { entries, lines });
+      const compared = comparedWith(judgementOf(name), { entries, lines });
       const known = TRAPS_STILL_TAKEN[name] ?? [];
       compared.traps = unknown(compared.traps, known);
       expect(compared).toEqual(LOST[name] ?? { entries: [], topics: [], traps: [] });
@@ -127,29 +108,8 @@ describe.each(cassetteNames())('the cassette %s', (name) => {
   );
 });
 
-function hidden<T extends { session: string }>(said: T): T {
-  return mapStrings(said, (text) => hideWords(text, said.session));
-}
-
 const textsOf = (of: { text: string }[]) => of.map(({ text }) => text);
 
 function unknown(texts: string[], beginnings: string[]): string[] {
   return texts.filter((text) => !beginnings.some((beginning) => text.startsWith(beginning)));
 }
-
-const judged = (play: string, entries: Judgement['entries'], topics: Judgement['topics'] = []): Judgement => ({
-  ...{ play, entries, topics },
-});
-const entry = (text: string, covers: string[], verdict: Judgement['entries'][number]['verdict'] = 'true') => ({
-  ...{ session: 's', text, covers, verdict },
-});
-
-test('compared with today, a judgement tells what is lost, and which traps are taken still', () => {
-  const then = judged(
-    'one',
-    [entry('A.', ['a']), entry('A again.', ['a']), entry('C.', ['c']), entry('Y.', [], 'trap')],
-    [{ session: 's', text: 'Seen once, 2026-11-20: C.', covers: ['c'] }],
-  );
-  const today = { entries: ['A again.', 'Y.'], lines: ['C.'] };
-  expect(comparedWith(then, today)).toEqual({ entries: ['c'], topics: [], traps: ['Y.'] });
-});

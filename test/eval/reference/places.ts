@@ -1,9 +1,9 @@
 // Where words stand in a transcript that is not part of the project: a file, a line, and where in the strings of that
 // line's record. So a quote can be named, found again and told from a changed one, and its words stay where they are.
 
-import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseJson } from '../../../src/base/text/json.ts';
 
 /** Real sessions beside the checkout. Not from test/support, which only a test can load. */
 const SHARED = join(import.meta.dirname, '../../../../shared/transcripts');
@@ -42,17 +42,7 @@ export function stringsOfLine(file: string, line: number): string {
   const lines = linesOf.get(file) ?? readFileSync(join(SHARED, file), 'utf8').split('\n');
   linesOf.set(file, lines);
   const text = lines[line - 1] ?? '';
-  try {
-    return stringsIn(JSON.parse(text)).join('\n');
-  } catch {
-    return text;
-  }
-}
-
-/** How many lines the file has. */
-export function countLines(file: string): number {
-  stringsOfLine(file, 1);
-  return linesOf.get(file)?.length ?? 0;
+  return stringsIn(parseJson(text) ?? text).join('\n');
 }
 
 /** The words at a place, whatever they are. */
@@ -60,20 +50,17 @@ export function wordsAt({ file, line, offset, length }: Omit<Place, 'sha256'>): 
   return stringsOfLine(file, line).slice(offset, offset + length);
 }
 
-/** Where the words stand in that line, runs of white space counting as one; null where they do not. */
-export function placeOf(words: string, { file, line }: Pick<Place, 'file' | 'line'>): Place | null {
-  const pattern = words.trim().split(/\s+/).map(RegExp.escape).join('\\s+');
-  const found = pattern ? new RegExp(pattern).exec(stringsOfLine(file, line)) : null;
-  if (!found) return null;
-  return { file, line, offset: found.index, length: found[0].length, sha256: shortHash(found[0]) };
+const HIDDEN = /⟦(\d+):(\d+):(\d+)⟧/g;
+
+/** A text with the words of a session put back: in it stands where they are, `⟦line:offset:length⟧`. */
+export function showWords(text: string, session: string): string {
+  return text.replace(HIDDEN, (_, line, offset, length) => {
+    const place = { line: Number(line), offset: Number(offset), length: Number(length) };
+    return wordsAt({ file: fileOfSession(session), ...place }).replace(/\s+/g, ' ');
+  });
 }
 
-export function shortHash(words: string): string {
-  return createHash('sha256').update(words).digest('hex').slice(0, 16);
-}
-
-function stringsIn(value: unknown): string[] {
+export function stringsIn(value: unknown): string[] {
   if (typeof value === 'string') return [value];
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.values(value).flatMap(stringsIn);
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(stringsIn) : [];
 }
