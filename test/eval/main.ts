@@ -13,12 +13,11 @@ import { EXIT, note, print, progress } from '../../src/terminal/output.ts';
 import type { Parts } from '../../src/worker/job-bounds.ts';
 import { type ChainOptions, chainOptions, runChains } from './chain/commands.ts';
 import { readLocomo } from './locomo/file.ts';
-import { answerAll, locomoTable, sayEstimate } from './locomo/run.ts';
+import { answerAll, locomoTable } from './locomo/run.ts';
 
 interface Options extends ChainOptions {
   locomo?: string;
   samples?: number;
-  estimate?: boolean;
 }
 
 const program = () =>
@@ -26,8 +25,7 @@ const program = () =>
     .description('what a memory is worth to later sessions: chains of real sessions, and LoCoMo')
     .option('--model <id>', 'default: the configured one where a key is there')
     .option('--locomo <file>', "LoCoMo's locomo10.json: its questions, answered with what nocturne tells")
-    .option('--samples <count>', 'only the first conversations', readCount)
-    .option('--estimate', 'only say what it is likely to take')
+    .option('--samples <count>', 'only the first conversations', Number)
     .option('--json', 'the result as one JSON value')
     .exitOverride()
     .addHelpText(
@@ -65,7 +63,7 @@ async function main(options: Options, parts: Parts): Promise<void> {
   });
 }
 
-async function locomo(path: string, { samples, estimate, json, ...how }: Options & { config: Config; parts: Parts }) {
+async function locomo(path: string, { samples, json, ...how }: Options & { config: Config; parts: Parts }) {
   const text = readTextNow(path);
   if (text === null) {
     const remedy = 'LoCoMo is at github.com/snap-research/locomo; its licence forbids shipping it.';
@@ -73,8 +71,6 @@ async function locomo(path: string, { samples, estimate, json, ...how }: Options
   }
   const conversations = readLocomo(text, path).slice(0, samples);
   const { model, access, environment } = how.config;
-  note(sayEstimate(conversations, model));
-  if (estimate) return;
   if (model === OFFLINE_MODEL)
     throw new AppError('bad-input', 'The offline model answers no questions: name one by --model.');
   requireAccess({ model, access });
@@ -86,10 +82,4 @@ async function locomo(path: string, { samples, estimate, json, ...how }: Options
   );
   print(json ? JSON.stringify({ model, answers: all }) : locomoTable(all));
   note(`What was asked is in ${out}.`);
-}
-
-function readCount(value: string): number {
-  const count = Number(value);
-  if (Number.isInteger(count) && count > 0) return count;
-  throw new AppError('bad-input', `--samples is ${JSON.stringify(value)}, not a whole number above 0.`);
 }

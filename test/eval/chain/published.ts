@@ -17,7 +17,7 @@ export function publishedVerdicts(): Judged[] {
   return names.map((name) => JSON.parse(readFileSync(join(VERDICTS, name), 'utf8')));
 }
 
-interface TaskRun {
+export interface TaskRun {
   by: 'agent' | 'person';
   isTold: boolean;
   /** What the check found; '' where it passed. */

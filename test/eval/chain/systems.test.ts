@@ -1,12 +1,14 @@
-// What one would take instead of nocturne, over the same chain: each is asked once a session, tells what it kept, and is
-// played again from its answers.
+// nocturne, and what one would take instead of it, over the same chain: each tells a later session what it kept, and is played
+// again from its answers.
 
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { runAgent } from '../../../src/agent/loop.ts';
 import { testModel } from '../../support/app.ts';
 import { isDeep } from '../../support/depth.ts';
-import { calls, type MessagesRequest, says } from '../../support/messages-server.ts';
+import { calls, type MessagesRequest, type MessagesServer, says } from '../../support/messages-server.ts';
+import { scriptedModel } from '../../support/scripted-model.ts';
 import { aSession, RULE, sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 import { CHAINS, linksOf } from './links.ts';
@@ -24,20 +26,34 @@ function chainOfThree(): string {
   return dir;
 }
 
-async function played(system: SystemName, model: Awaited<ReturnType<typeof testModel>>, dir = chainOfThree()) {
-  const environment = { ANTHROPIC_API_KEY: 'loopback', ANTHROPIC_BASE_URL: model.access.baseURL };
-  const out = tempDir();
-  const { told } = await playChain(dir, { out, system, model: 'test-model', environment });
-  const again = tempDir();
+async function played(system: SystemName, model: Pick<MessagesServer, 'access'>, dir = chainOfThree()) {
+  const environment = { PATH: process.env.PATH, ANTHROPIC_API_KEY: 'none', ANTHROPIC_BASE_URL: model.access.baseURL };
+  const play = (out: string, more = {}) =>
+    playChain(dir, { out, system, model: 'test-model', environment: { ...environment, ...more }, parts: { runAgent } });
+  const [out, again] = [tempDir(), tempDir()];
+  const { told } = await play(out);
   cpSync(join(out, 'answers.jsonl'), join(again, 'answers.jsonl'));
-  const without = { ...environment, ANTHROPIC_BASE_URL: undefined };
-  const replayed = await playChain(dir, { out: again, system, model: 'test-model', environment: without });
-  expect(replayed).toMatchObject({ others: 0, told });
+  const replayed = await play(again, { ANTHROPIC_BASE_URL: undefined });
+  const plain = (of: object, at: string) =>
+    JSON.stringify(of)
+      .replaceAll(at, '')
+      .replaceAll(/job_\w+/g, 'job');
+  expect(replayed.others).toBe(0);
+  expect(plain(replayed.told, again)).toBe(plain(told, out));
+  // What was done is not done again.
+  expect(await play(out, { ANTHROPIC_BASE_URL: undefined })).toMatchObject({ told, asked: 0 });
   return { out, told: told.map(({ text }) => text) };
 }
 
 const inputOf = ({ messages: [first] }: MessagesRequest) => String(first?.content);
 const read = (...path: string[]) => readFileSync(join(...path), 'utf8');
+
+test('by nocturne a later session is told what an earlier one said, from what a night made of it', async () => {
+  const { told, out } = await played('nocturne', await scriptedModel());
+  expect(told[0]).toBe('');
+  expect(told[1]).toContain(RULE);
+  expect(read(out, 'after/1/working-agreements.md')).toContain(RULE);
+});
 
 test('a summary is written anew after each session from the old one and the session, and told whole to the next', async () => {
   const shown: string[] = [];

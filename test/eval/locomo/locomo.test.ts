@@ -40,8 +40,8 @@ test('each question is answered with what nocturne tells, with the whole convers
   const args = ['--locomo', FILE, '--model', 'test-model', '--out', tempDir()];
   const run = (more: string[] = []) =>
     hereWith(() => evaluate([...args, ...more], { runAgent }), { PATH: process.env.PATH, ...environment });
-  const { code, stdout, stderr } = await run(['--json']);
-  expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('about ') });
+  const { code, stdout } = await run(['--json']);
+  expect(code).toBe(0);
   const { answers } = JSON.parse(stdout) as { answers: Answered[] };
   expect(answers).toHaveLength(3 * 6);
   const right = (as: string, category: number) =>
@@ -73,14 +73,10 @@ test('a conversation has its sessions in their order, and every line is a prompt
   expect(f1('a cow', 'the', 4)).toBe(0);
 });
 
-test('what is likely to be asked is said without a key; what was asked for wrongly is told with what to do', async () => {
+test('what was asked for wrongly is told with what to do', async () => {
   const here = (...args: string[]) =>
     hereWith(() => evaluate(args, { runAgent }), { PATH: process.env.PATH, HOME: tempDir() });
   const model = ['--model', 'some-model'];
-  expect(await here('--locomo', FILE, ...model, '--estimate')).toMatchObject({
-    code: 0,
-    stderr: expect.stringMatching(/^Model some-model: about 37 requests; .* 1k tokens in\.$/m),
-  });
   expect(await here('--locomo', FILE, ...model)).toMatchObject({ code: 1, stderr: expect.stringContaining('no key') });
   expect(await here()).toMatchObject({ code: 2, stderr: expect.stringContaining('Nothing was asked for') });
   const broken = (as: string) => {

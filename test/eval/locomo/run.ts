@@ -107,17 +107,6 @@ async function answerOne(
   return { ...about, f1: f1(answer, right, category), isRight: /^\W*yes\b/i.test(said) };
 }
 
-/** Requests, and tokens of what they are given, at least: answers and judgements are short. */
-export function sayEstimate(conversations: Conversation[], model: string): string {
-  const questions = conversations.flatMap((each) => each.questions);
-  const sessions = conversations.reduce((sum, each) => sum + each.sessions.length, 0);
-  const tokens = conversations.reduce((sum, each) => sum + each.questions.length * estimateTokens(wholeOf(each)), 0);
-  const judged = questions.filter(({ category }) => category !== ADVERSARIAL).length;
-  const requests = 2 * sessions + WITH.length * (questions.length + judged);
-  const thousands = Math.max(1, Math.round(tokens / 1_000)).toLocaleString('en');
-  return `Model ${model}: about ${requests} requests; the whole conversations alone are ${thousands}k tokens in.`;
-}
-
 /** A row a category: judged right, and F1; what was never said stands apart from the sum. */
 export function locomoTable(all: Answered[]): string {
   const rows = Object.entries({ ...CATEGORIES, all: 'all but never said' }).flatMap(([category, name]) => {

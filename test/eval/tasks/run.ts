@@ -23,8 +23,9 @@ import { AGENTS, writeFiles } from '../../agents/homes.ts';
 import installPrograms from '../../agents/install.ts';
 import { processesWith } from '../../support/processes.ts';
 import { seeded } from '../../support/random.ts';
+import { readLines } from '../chain/needs.ts';
 import { playChain } from '../chain/play.ts';
-import { type Cell, share } from '../chain/table.ts';
+import { type TaskRun, tasksTable } from '../chain/published.ts';
 import { startReader } from './reader.ts';
 import { TASKS, type Task, type World, worldOf } from './world.ts';
 
@@ -121,13 +122,7 @@ export async function tasks(args: string[]): Promise<void> {
     rmSync(world.dir, { recursive: true, force: true });
   }
   const results = join(to, 'results.jsonl');
-  const done = () =>
-    existsSync(results)
-      ? readFileSync(results, 'utf8')
-          .trim()
-          .split('\n')
-          .map((line) => JSON.parse(line))
-      : [];
+  const done = () => readLines<TaskRun & { run: number }>(results);
   const wanted = only?.split(',').map(Number);
   for (const each of runsOf(Number(seed)).filter(({ run }) => !wanted || wanted.includes(run))) {
     if (done().some(({ run }) => run === each.run)) continue;
@@ -136,7 +131,7 @@ export async function tasks(args: string[]): Promise<void> {
     const { task, isTold, run } = each;
     appendFileSync(results, `${JSON.stringify({ run, task: task.name, by: task.by, isTold, ...counted })}\n`);
   }
-  print(sumUp(done()));
+  print(tasksTable(done()));
 }
 
 /** The session before goes through extraction and a night: the memory lies in the world then. */
@@ -223,35 +218,3 @@ const QUIET = {
   CLAUDE_STREAM_IDLE_TIMEOUT_MS: '21600000',
   IS_SANDBOX: '1',
 };
-
-type Row = Counted & { task: string; isTold: boolean; fault: string };
-
-/** By arm: the mean of each count with its interval of 95 %, by Student's t; of what passed Wilson's. */
-export function sumUp(rows: Row[]): string {
-  const arms = [true, false].map((isTold) => rows.filter((row) => row.isTold === isTold));
-  const line = (name: string, of: (arm: Row[]) => string) =>
-    `${name.padEnd(14)} ${arms.map((arm) => of(arm).padEnd(28)).join('')}`;
-  const names = ['failures', 'calls', 'questions', 'tokens', 'requests'] as const;
-  return [
-    line('', (arm) => `${arm === arms[0] ? 'told' : 'not told'}, n = ${arm.length}`),
-    line('check passed', (arm) => sayShare(share(arm.filter(({ fault }) => fault === '').length, arm.length))),
-    ...names.map((name) => line(name, (arm) => student(arm.map((row) => row[name])))),
-  ].join('\n');
-}
-
-function sayShare(cell: Cell | null): string {
-  return cell ? `${cell.count} of ${cell.n} (${cell.low.toFixed(2)} to ${cell.high.toFixed(2)})` : '';
-}
-
-/** Of Student's t, by degrees of freedom from 1 to 11; above, 2.2. */
-const T = [12.71, 4.3, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.2];
-
-function student(values: number[]): string {
-  if (values.length === 0) return '';
-  const mean = values.reduce((sum, each) => sum + each, 0) / values.length;
-  const say = (value: number) => value.toFixed(Math.abs(mean) < 1000 ? 1 : 0);
-  if (values.length === 1) return say(mean);
-  const variance = values.reduce((sum, each) => sum + (each - mean) ** 2, 0) / (values.length - 1);
-  const half = (T[values.length - 2] ?? 2.2) * Math.sqrt(variance / values.length);
-  return `${say(mean)} (${say(mean - half)} to ${say(mean + half)})`;
-}
