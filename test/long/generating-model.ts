@@ -3,38 +3,22 @@
 
 import { linesIn } from '../../src/agent/offline-model.ts';
 import { calls, type MessagesRequest, type ModelReply, says } from '../support/messages-server.ts';
-import { entriesShown, shown } from '../support/obedient.ts';
-
-/** Between 0 and 1, the same for the same seed. */
-export function randomOf(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+import { entriesShown, messagesShown, shown } from '../support/obedient.ts';
+import type { Random } from '../support/random.ts';
 
 const MOST_ENTRIES = 10;
 
-export function generatingModel(random: () => number): (request: MessagesRequest) => ModelReply {
-  const pick = <T>(of: readonly T[]): T | undefined => of[Math.floor(random() * of.length)];
+export function generatingModel({ share, pick }: Random): (request: MessagesRequest) => ModelReply {
   const record = (request: MessagesRequest): object[] => {
-    const excerpt = shown(request, 'excerpt');
-    const messages = excerpt.split(/^(?=\[\S+ (?:human|assistant)\b)/m).flatMap((part) => {
-      const [, id = '', speaker = ''] = /^\[(\S+) (human|assistant)\b/.exec(part) ?? [];
-      const lines = part
-        .split('\n')
-        .slice(1)
-        .map((line) => line.replace(/^\| ?/, '').trim());
-      const sentences = lines.flatMap((line) => line.match(/[A-Z][^.!?]{15,200}\./g) ?? []);
-      return id ? sentences.map((quote) => ({ message: id, quote, speaker })) : [];
-    });
-    const some = messages.filter(() => random() < 0.8).slice(0, MOST_ENTRIES);
+    const messages = messagesShown(request).flatMap(({ id, speaker, text }) =>
+      ['human', 'assistant'].includes(speaker)
+        ? (text.match(/[A-Z][^.!?\n]{15,200}\./g) ?? []).map((quote) => ({ message: id, quote, speaker }))
+        : [],
+    );
+    const some = messages.filter(() => share() < 0.8).slice(0, MOST_ENTRIES);
     return some.map(({ message, quote, speaker }) => ({
-      type: speaker === 'human' ? (random() < 0.5 ? 'feedback' : 'project') : pick(['project', 'reference']),
-      ...{ strength: speaker === 'human' && random() < 0.2 ? 'implied' : 'stated', text: quote },
+      type: speaker === 'human' ? (share() < 0.5 ? 'feedback' : 'project') : pick(['project', 'reference']),
+      ...{ strength: speaker === 'human' && share() < 0.2 ? 'implied' : 'stated', text: quote },
       evidence: [{ message, quote }],
     }));
   };
@@ -44,10 +28,10 @@ export function generatingModel(random: () => number): (request: MessagesRequest
     const operations: object[] = [];
     for (let at = 0; at < entries.length; at += 1) {
       const { id, text } = entries[at] as { id: string; text: string };
-      const line = pick(lines);
-      const dice = random();
+      const line = lines.length > 0 ? pick(lines) : undefined;
+      const dice = share();
       const put = { kind: 'put', reason: 'It was said.', in: [{ text, entries: [id] }] };
-      const isWrong = random() < 0.05;
+      const isWrong = share() < 0.05;
       if (isWrong)
         operations.push({ ...put, topic: 'wrong', in: [{ text: 'Nothing said this.', entries: ['e_000000000000'] }] });
       else if (dice < 0.1) operations.push({ kind: 'drop', entries: [id], because: 'ephemeral' });

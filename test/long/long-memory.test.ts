@@ -14,25 +14,13 @@ import { extractInto } from '../support/job-world.ts';
 import { ENGINE_TAKEN, ENGINES, inWorld, skipped } from '../support/memory-world.ts';
 import { startMessagesServer } from '../support/messages-server.ts';
 import { dreamDeps } from '../support/night-world.ts';
+import { seeded } from '../support/random.ts';
 import { aSession } from '../support/session-file.ts';
-import { generatingModel, randomOf } from './generating-model.ts';
+import { generatingModel } from './generating-model.ts';
 
 const NIGHTS = Number(process.env.LONG ?? sized({ quick: 3, deep: 10 }));
 const SESSIONS_A_NIGHT = 3;
-const PARTS = [
-  'billing',
-  'search',
-  'mail',
-  'login',
-  'export',
-  'import',
-  'report',
-  'queue',
-  'cache',
-  'audit',
-  'gateway',
-  'index',
-];
+const PARTS = 'billing search mail login export import report queue cache audit gateway index'.split(' ');
 const ACTS = ['Always run', 'Never skip', 'Keep', 'Prefer', 'Check', 'Rebuild'];
 
 interface Night {
@@ -50,8 +38,8 @@ test.each((process.env.LONG ? ENGINES : ENGINE_TAKEN).filter((engine) => skipped
   'a long memory keeps its laws, and grows with what it holds, on %s',
   async (engine) => {
     let now = new Date('2026-01-05T20:00:00Z');
-    const random = randomOf(engine === 'sqlite' ? 7 : 11);
-    const pick = <T>(of: readonly T[]) => of[Math.floor(random() * of.length)] as T;
+    const random = seeded(engine === 'sqlite' ? 7 : 11);
+    const { pick } = random;
     const server = await startMessagesServer(generatingModel(random));
     const nights: Night[] = [];
     try {

@@ -18,12 +18,27 @@ export function entriesShown(request: MessagesRequest): { id: string; text: stri
   return rows.filter((row) => row.startsWith('{')).map((row) => JSON.parse(row));
 }
 
-/** Ids of the messages of a speaker in the excerpt it is shown, in order. */
-export function messagesBy(request: MessagesRequest, speaker: string): string[] {
-  return [...shown(request, 'excerpt').matchAll(new RegExp(`^\\[(\\S+) ${speaker}\\b`, 'gm'))].map(
-    (match) => match[1] ?? '',
-  );
+export interface Shown {
+  id: string;
+  speaker: string;
+  isContext: boolean;
+  text: string;
 }
+
+/** The messages of the excerpt it is shown, in order. */
+export function messagesShown(request: MessagesRequest): Shown[] {
+  const messages: Shown[] = [];
+  for (const line of shown(request, 'excerpt').split('\n')) {
+    const [, id, speaker = '', rest = ''] = /^\[(\S+) (\w+)\b([^\]]*)\]$/.exec(line) ?? [];
+    const open = messages.at(-1);
+    if (id) messages.push({ id, speaker, isContext: rest.endsWith(' context'), text: '' });
+    else if (open && line.startsWith('|')) open.text += `${line.replace(/^\| ?/, '')}\n`;
+  }
+  return messages;
+}
+
+export const messagesBy = (request: MessagesRequest, speaker: string): string[] =>
+  messagesShown(request).flatMap((message) => (message.speaker === speaker ? message.id : []));
 
 /** At night the first entry replaces the first line, where one is shown; else as the scripted model. */
 export function replacesLine(request: MessagesRequest): ModelReply {

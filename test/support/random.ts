@@ -3,6 +3,8 @@
 export interface Random {
   /** A number from 0 up to, but without, `below`. */
   below(below: number): number;
+  /** A number from 0 up to, but without, 1. */
+  share(): number;
   pick<Item>(items: readonly Item[]): Item;
 }
 
@@ -18,6 +20,7 @@ export function seeded(seed: number): Random {
   const below = (limit: number) => Math.floor(next() * limit);
   return {
     below,
+    share: next,
     pick(items) {
       if (items.length === 0) throw new RangeError('nothing to pick from');
       return items[below(items.length)] as (typeof items)[number];

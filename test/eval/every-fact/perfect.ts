@@ -11,6 +11,7 @@ import {
   startMessagesServer,
   toolResults,
 } from '../../support/messages-server.ts';
+import { messagesShown, type Shown } from '../../support/obedient.ts';
 import { answer } from '../../support/scripted-model.ts';
 import { type EvalSession, type EvalTurn, type Fact, type Sample, saidInStep } from './sample.ts';
 
@@ -74,23 +75,8 @@ interface Prompt {
   before?: Shown;
 }
 
-interface Shown {
-  id: string;
-  speaker: string;
-  isContext: boolean;
-  text: string;
-}
-
 function offeredPrompts(request: MessagesRequest): Prompt[] {
-  const content = request.messages[0]?.content ?? '';
-  const input = typeof content === 'string' ? content : content.map(({ text }) => text).join('\n');
-  const shown: Shown[] = [];
-  for (const line of input.split('\n')) {
-    const [, id, speaker = '', rest = ''] = /^\[(\S+) (\w+)( [^\]]*)?\]$/.exec(line) ?? [];
-    const open = shown.at(-1);
-    if (id) shown.push({ id, speaker, isContext: rest.endsWith(' context'), text: '' });
-    else if (open && line.startsWith('|')) open.text += `${line.replace(/^\| ?/, '')}\n`;
-  }
+  const shown = messagesShown(request);
   return shown.flatMap(({ id, speaker, isContext, text }, at) => {
     const before = shown[at - 1]?.speaker === 'assistant' ? shown[at - 1] : undefined;
     return speaker === 'human' && !isContext ? [{ id, text, before }] : [];

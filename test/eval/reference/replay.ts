@@ -13,6 +13,7 @@ import {
   startMessagesServer,
   toolResults,
 } from '../../support/messages-server.ts';
+import { messagesShown, type Shown } from '../../support/obedient.ts';
 import { playedHouse } from '../../support/played-house.ts';
 import { type CassetteEntry, type CassetteLine, quotesOf } from './cassette.ts';
 import { fileOfSession, pathOf } from './places.ts';
@@ -100,7 +101,7 @@ export async function replay(
  */
 function answerExcerpt(request: MessagesRequest, { waiting, partly }: Waiting): ModelReply {
   const input = textOf(request.messages[0]);
-  const shown = shownMessages(input);
+  const shown = messagesShown(request).map((message) => ({ ...message, text: foldSpace(message.text) }));
   const [, at, of] = /^\(part (\d+) of (\d+)\)$/m.exec(input) ?? [];
   const ready: object[] = [];
   for (const [key, entry] of waiting) {
@@ -186,23 +187,6 @@ function renameEntries(value: unknown, today: (id: string) => string | undefined
         : renameEntries(item, today),
     ]),
   );
-}
-
-interface Shown {
-  id: string;
-  isContext: boolean;
-  text: string;
-}
-
-function shownMessages(input: string): Shown[] {
-  const shown: Shown[] = [];
-  for (const line of input.split('\n')) {
-    const [, id, rest = ''] = /^\[(\S+) (?:human|assistant|tool|subagent|harness)\b([^\]]*)\]$/.exec(line) ?? [];
-    const open = shown.at(-1);
-    if (id) shown.push({ id, isContext: rest.endsWith(' context'), text: '' });
-    else if (open && line.startsWith('|')) open.text += `${line.replace(/^\| ?/, '')}\n`;
-  }
-  return shown.map((message) => ({ ...message, text: foldSpace(message.text) }));
 }
 
 /**
