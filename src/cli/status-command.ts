@@ -8,15 +8,14 @@ import type { Config } from '../base/config/config.ts';
 import { onAppError } from '../base/errors.ts';
 import { statNow } from '../base/files/files.ts';
 import { sayCount } from '../base/text/wording.ts';
-import { dayOf, formatIn, isDay } from '../base/time.ts';
+import { formatIn, isDay } from '../base/time.ts';
 import { databasePath } from '../db/open-database.ts';
 import { isUsed, memoryRow } from '../memory/memories.ts';
 import { pauseEnd } from '../memory/paths.ts';
-import { shortId } from '../memory/short-ids.ts';
 import { type MonthCost, monthCost, type Sum } from '../queue/month-cost.ts';
 import type { Checked } from '../setup/checks.ts';
 import { EXIT, print, style, wrap } from '../terminal/output.ts';
-import { plainly, sayTokens, sayUnanswered, sayUnknown, sayUsd, sayWhen } from '../terminal/phrases.ts';
+import { plainly, sayTokens, sayUnknown, sayUsd, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { type Learned, readStatus, type Status } from '../worker/memory-status.ts';
 import { type Need, noteLook } from '../worker/overview.ts';
@@ -35,44 +34,39 @@ const alone: CommandSpec<CommonOptions> = {
   async run(call) {
     const { json } = call.options;
     const config = await configFor(call.options);
-    // Asking makes no home.
+    const failed = await checkSetup(config);
+    // Asking makes no home; where one was in use, it was lost.
     const isThere = config.databaseUrl !== undefined || statNow(databasePath(config.home)) !== null;
-    // Where the home was in use, it was lost.
-    const isNew = !isThere && !isUsed(config.home);
-    if (!json && isNew && (await checkSetup(config)).some(isNoAgent)) return show(welcome());
+    if (!json && !isThere && !isUsed(config.home) && failed.some(isNoAgent)) return show(WELCOME);
     await withApp(call, async (app) => {
-      const read = await readStatus(app);
-      if (!json) return showHome(app, read);
-      const found = withKey(read, await checkSetup(app.config));
-      const { learned, ...own } = found;
-      const counts = learned.map(({ memory, whose, count: entries }) => ({ memory, project: whose.name, entries }));
-      print({ ...own, learned: counts });
-      if (found.attention.length > 0) process.exitCode = EXIT.attention;
+      const status = withKey(await readStatus(app), failed);
+      if (json) print(toldOf(status));
+      else await showHome(app, status, failed);
+      if (status.attention.length > 0) process.exitCode = EXIT.attention;
     });
   },
 };
+
+function toldOf(status: Status) {
+  const learned = status.learned.map(({ memory, whose, count: entries }) => ({ memory, project: whose.name, entries }));
+  return { ...status, learned };
+}
 
 /** Lines of what was learned, of one project and of all. */
 const SHOWN_OF_PROJECT = 3;
 const SHOWN = 9;
 
-const WHAT_IT_IS =
-  'nocturne is a memory for your coding agents: it reads their sessions when they are over, keeps what matters as Markdown files, and gives it to the next session.';
+const WELCOME = `nocturne is a memory for your coding agents: it reads their sessions when they are over, keeps what matters as Markdown files, and gives it to the next session.
 
-function welcome(): string {
-  return [WHAT_IT_IS, '', 'It is not set up yet. To begin:', '', '  nocturne setup'].join('\n');
-}
+It is not set up yet. To begin:
+
+  nocturne setup`;
 
 /** Shows it, and notes that it was looked at. */
-async function showHome(app: App, read: Status): Promise<void> {
-  const failed = await checkSetup(app.config);
-  const isNew = read.database === null && read.all.directories + read.needs.length === 0;
-  if (isNew && failed.some(isNoAgent)) return show(welcome());
-  const status = withKey(read, failed);
+async function showHome(app: App, status: Status, failed: Checked[]): Promise<void> {
   const needs = [...failed.filter((check) => !isKey(check)).map(setupNeed), ...status.needs];
   show([sayNews(app, status), ...sayNeeds(app, needs), sayNumbers(app, status, needs)].join('\n\n'));
   await noteLook(app).catch(onAppError(() => {}));
-  if (status.attention.length > 0) process.exitCode = EXIT.attention;
 }
 
 /** Of what set-up lacks only the key needs a person; of it is told once, with what waits for it. */
@@ -169,22 +163,17 @@ function sayNumbers({ config }: App, status: Status, needs: Need[]): string {
 }
 
 function sayCost({ spendToday: today, spendMonth: month }: Status): string {
-  const { usedTokens: tokens, usedUsd: usd, reservedTokens, reservedUsd } = today;
-  const unfinished = { tokens: month.reservedTokens, usd: month.reservedUsd };
-  const ofDay = sayUnanswered({ tokens: reservedTokens, usd: reservedUsd });
-  const before = unfinished.tokens > reservedTokens ? sayUnanswered(unfinished) : '';
-  const limit = today.ceilingUsd === null ? '' : ` (limit ${sayUsd(today.ceilingUsd * 1e6)})`;
-  const full = today.fullFrom ? "; today's limit is reached, the rest waits until tomorrow" : '';
-  const plan = today.planRequests ? `; ${sayPlan(today)}` : '';
-  const ofMonth = { tokens: month.tokens - unfinished.tokens, usd: month.usd - unfinished.usd };
+  const { planRequests, ceilingPlanRequests, ceilingUsd } = today;
+  const plan = planRequests ? `; ${planRequests} of ${ceilingPlanRequests} requests on your plan today` : '';
   if (month.tokens === 0) return `nothing this month${plan}`;
-  if (month.usd === 0)
-    return `${sayTokens(tokens)} today${ofDay}, ${sayTokens(ofMonth.tokens)} this month${before}${plan}${full}`;
-  return `${sayUsd(usd * 1e6)} today${limit}${ofDay}, ${sayUsd(ofMonth.usd * 1e6)} this month${before}${plan}${full}`;
-}
-
-function sayPlan({ planRequests, ceilingPlanRequests }: Status['spendToday']): string {
-  return `${planRequests} of ${ceilingPlanRequests} requests on your plan today`;
+  const full = today.fullFrom ? "; today's limit is reached, the rest waits until tomorrow" : '';
+  if (month.usd === 0) {
+    const ofDay = sayTokens(today.usedTokens + today.reservedTokens);
+    return `${ofDay} today, ${sayTokens(month.tokens)} this month${plan}${full}`;
+  }
+  const limit = ceilingUsd === null ? '' : ` (limit ${sayUsd(ceilingUsd * 1e6)})`;
+  const ofDay = sayUsd((today.usedUsd + today.reservedUsd) * 1e6);
+  return `${ofDay} today${limit}, ${sayUsd(month.usd * 1e6)} this month${plan}${full}`;
 }
 
 function sayPending({ all }: Status, config: Config, needs: Need[]): string {
@@ -211,8 +200,6 @@ function nextStep(status: Status, [first]: Need[]): string {
     : 'work with your agent; when the session ends, nocturne learns from it';
 }
 
-const DEAREST = 5;
-const NONE: Sum = { usd: 0, tokens: 0, requests: 0 };
 const UNFINISHED = 'unfinished requests';
 const KINDS: Record<string, string> = { extract: 'learning from sessions', dream: 'dreams', check: 'setup and doctor' };
 
@@ -243,7 +230,7 @@ const cost: CommandSpec<CommonOptions & { month?: string }> = {
       })),
       jobs: found.jobs.map(named),
     });
-    print(call.options.json ? inJson() : wrap(await describe(app, found, projects), process.stdout.columns || 80));
+    print(call.options.json ? inJson() : wrap(describe(app, found, projects), process.stdout.columns || 80));
   },
 };
 
@@ -259,68 +246,54 @@ async function projectsOf(app: App, { projects, jobs }: MonthCost): Promise<Proj
   return found;
 }
 
-async function describe({ db, config, clock }: App, found: MonthCost, projects: Projects): Promise<string> {
+function describe({ config }: App, found: MonthCost, projects: Projects): string {
   const { month, today, total, plan, forecast, days, jobs, unfinished } = found;
   const name = formatIn(`${month}-15T12:00:00Z`, 'UTC', 'MMMM yyyy');
   const unknown = sayUnknown(found, config);
   if (total.tokens === 0 && jobs.length === 0) return `Nothing was spent in ${name}${unknown}.`;
   const isPriced = total.usd > 0;
   const say = ({ usd, tokens }: Sum) => (isPriced ? sayUsd(usd * 1e6) : sayTokens(tokens));
-  const certain = (sum: Sum, open: Sum, of = '') =>
-    `${say({ ...sum, usd: sum.usd - open.usd, tokens: sum.tokens - open.tokens })}${of}${sayUnanswered(open)}`;
-  const ofToday = days.find(({ day }) => day === dayOf(clock.now(), config.zone))?.unfinished;
   const { dayMoneyUsd, dayTokens } = config;
   const most = isPriced ? dayMoneyUsd !== undefined && sayUsd(dayMoneyUsd * 1e6) : sayTokens(dayTokens);
-  const projectOf = (memory: string | null) => projects.get(memory ?? '')?.name ?? 'no project';
-  const rest: [string, Sum][] = unfinished.tokens > 0 ? [[UNFINISHED, unfinished]] : [];
-  const top = [...jobs].sort((a, b) => b.usd - a.usd || b.tokens - a.tokens).slice(0, DEAREST);
-  const ofPlan = plan
-    ? `Your plan   ${sayCount(plan.requests, 'request')}, ${sayTokens(plan.tokens)}; today ${plan.today} of at most ${plan.ceiling}`
-    : '';
-  const dearest = top.map(async (job): Promise<[string, Sum]> => {
-    const what = `${job.kind === 'dream' ? 'dream in' : 'session of'} ${projectOf(job.memory)}`;
-    const when = job.endedAt ? sayWhen(job.endedAt, config) : 'under way';
-    return [`${await shortId(db, 'job', job.job)}, ${what}, ${when}`, job];
-  });
-  return [
-    [
-      today ? `Today       ${certain(today, ofToday ?? NONE, most ? ` of ${most} a day` : '')}` : '',
-      `${name.split(' ')[0]?.padEnd(10)}  ${certain(total, unfinished)}${forecast ? `; about ${say(forecast)} by its end` : ''}${unknown}`,
-      ofPlan,
-    ]
-      .filter((line) => line !== '')
-      .join('\n'),
+  const rest: Row[] = unfinished.tokens > 0 ? [[UNFINISHED, unfinished]] : [];
+  const ofPlan =
+    plan &&
+    `${sayCount(plan.requests, 'request')}, ${sayTokens(plan.tokens)}; today ${plan.today} of at most ${plan.ceiling}`;
+  const heads = [
+    ...(today ? [['Today', `${say(today)}${most ? ` of ${most} a day` : ''}`]] : []),
+    [name.split(' ')[0], `${say(total)}${forecast ? `; about ${say(forecast)} by its end` : ''}${unknown}`],
+    ...(ofPlan ? [['Your plan', ofPlan]] : []),
+  ];
+  const tables = [
     table(
       'Day',
-      days.flatMap((each): [string, Sum][] => [
-        [formatIn(`${each.day}T12:00:00Z`, 'UTC', 'EEE d MMM'), each],
-        ...(each.unfinished.tokens > 0 ? ([[`  of it ${UNFINISHED}`, each.unfinished]] as [string, Sum][]) : []),
-      ]),
+      days.map((each): Row => [formatIn(`${each.day}T12:00:00Z`, 'UTC', 'EEE d MMM'), each]),
     ),
-    table('Project', [...found.projects.map((each): [string, Sum] => [projectOf(each.memory), each]), ...rest]),
+    table('Project', [
+      ...found.projects.map((each): Row => [projects.get(each.memory ?? '')?.name ?? 'no project', each]),
+      ...rest,
+    ]),
     table('Job', [
-      ...found.kinds.map((each): [string, Sum] => [`${KINDS[each.kind] ?? each.kind} (${each.jobs})`, each]),
+      ...found.kinds.map((each): Row => [`${KINDS[each.kind] ?? each.kind} (${each.jobs})`, each]),
       ...rest,
     ]),
-    table('The most expensive jobs', await Promise.all(dearest)),
     table('Model', [
-      ...found.models.map((each): [string, Sum, string?] => [
-        each.model,
-        each,
-        each.isOnPlan ? 'your plan' : undefined,
-      ]),
+      ...found.models.map((each): Row => [each.model, each, each.isOnPlan ? 'your plan' : undefined]),
       ...rest,
     ]),
-  ]
+  ];
+  return [heads.map(([head = '', said]) => `${head.padEnd(12)}${said}`).join('\n'), ...tables]
     .filter((text) => text !== '')
     .map((text) => plainly(text, config))
     .join('\n\n');
 }
 
+type Row = [name: string, sum: Sum, cost?: string];
+
 const NAME_WIDTH = 38;
 
 /** A name that is longer than its column has a line of its own. */
-function table(heading: string, rows: [name: string, sum: Sum, cost?: string][]): string {
+function table(heading: string, rows: Row[]): string {
   if (rows.length === 0) return '';
   const line = (name: string, cells: string[]) => {
     const numbers = [9, 14, 10].map((width, at) => (cells[at] ?? '').padStart(width)).join('');

@@ -40,12 +40,6 @@ export function sayTime(at: string | Date, { clock, zone }: Seen): string {
   return formatIn(instant, zone, isThisYear ? 'd MMM HH:mm' : 'd MMM yyyy');
 }
 
-/** Behind what was certainly spent: what counts too, at the most it can be; '': nothing. */
-export function sayUnanswered({ tokens, usd }: { tokens: number; usd: number }): string {
-  const most = usd > 0 ? sayUsd(usd * 1e6) : tokens > 0 ? sayTokens(tokens) : '';
-  return most && ` and up to ${most} for requests without an answer`;
-}
-
 /** Behind what a month cost, where the database was restored in it. */
 export function sayUnknown({ restoredAt: at }: { restoredAt: string | null }, seen: Seen): string {
   return at === null ? '' : `; what was spent before the restore, ${sayTime(at, seen)}, may be missing`;

@@ -187,6 +187,6 @@ test('retry --failed tries what waits for a ceiling, and says of what else waits
   expect((await testing.nocturne('retry', '--failed')).stdout.match(/ waits in /g)).toHaveLength(2);
   expect(await testing.rows('waiting')).toMatchObject([{ failure: null }, { failure: null }]);
   expect((await testing.nocturne('retry', '--failed')).stdout).toBe(
-    'Nothing failed; 2 jobs wait: nocturne retry --all\n',
+    'Nothing failed. To try all that waits: nocturne retry --all\n',
   );
 });

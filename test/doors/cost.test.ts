@@ -105,10 +105,8 @@ test('what no job says is shown as unfinished requests, older rows as before the
   const { stdout, code } = await runHere(['cost'], at('2026-11-21T08:00:00Z'));
   expect(code).toBe(0);
   for (const line of stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
-  expect(stdout).toMatch(
-    /^November {4}\$0\.06 and up to \$0\.0070 for requests without an answer; about \$0\.\d\d\n +by its end$/m,
-  );
-  expect(stdout).toMatch(/^ {2}Fri 20 Nov +\$0\.04 +27,000 +3\n {4}of it unfinished requests +\$0\.0070 +5,000 +1$/m);
+  expect(stdout).toMatch(/^November {4}\$0\.07; about \$0\.\d\d by its end$/m);
+  expect(stdout).toMatch(/^ {2}Fri 20 Nov +\$0\.04 +27,000 +3$/m);
   expect(stdout).toMatch(/^ {2}~\/code\/shop +\$0\.06 +22,000 +2$/m);
   expect(stdout).toMatch(/^ {2}learning from sessions \(3\) +\$0\.06 +33,000 +3\n {2}unfinished requests +/m);
   // In tokens only.
@@ -116,15 +114,14 @@ test('what no job says is shown as unfinished requests, older rows as before the
   expect(stdout).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-|\dT\d\d:/);
 });
 
-test('what got no answer is told apart from what was spent, by nocturne as by cost', async () => {
+test('nocturne says the same of today and the month as cost, requests without an answer included', async () => {
   const { at, user } = await spent();
   await leaveUnfinished(user);
   const now = at('2026-11-20T13:00:00Z');
   const { stdout } = await runHere(['cost'], now);
-  const [, sum = ''] = /^Today {7}(\$0\.\d\d and up to \$0\.0070 for requests without an answer)$/m.exec(stdout) ?? [];
-  const told = (await runHere([], now)).stdout.replace(/\n {12}/g, ' ');
-  expect(sum).not.toBe('');
-  expect(told).toContain(`\nCost        ${sum.replace(' and', ' today and')}, $0.06 this month\n`);
+  const [, today] = /^Today {7}(\$0\.\d\d)$/m.exec(stdout) ?? [];
+  const [, month] = /^November {4}(\$0\.\d\d);/m.exec(stdout) ?? [];
+  expect((await runHere([], now)).stdout).toContain(`\nCost        ${today} today, ${month} this month\n`);
 });
 
 test('a month without spend says so, another month is told when it is asked for', async () => {
