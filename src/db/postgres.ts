@@ -1,7 +1,7 @@
 // PostgreSQL behind the seam, for memory that several machines share; loaded only where there is a URL.
 // Promises: no statement waits for a lock, and no transaction stays open, for longer than 15 s; a database that is down, silent
 // or too busy, or refuses who asks, is an AppError `database-unavailable` that names the URL without its password. Where the
-// answer to COMMIT is lost, the error says so (`isCommitUnknown`), since it may have been done.
+// answer to COMMIT is lost, the error says so, since it may have been done.
 
 import type pg from 'pg';
 import { AppError, describeError, isAppError } from '../base/errors.ts';
@@ -26,12 +26,6 @@ const REFUSED = /^(?:28...|3D000|42501|25006)$/;
 /** What a connection that breaks rejects with, where it is none of the system's own codes. */
 const BROKEN = /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout)|not queryable/;
 const SQLSTATE = /^[0-9FHPX][0-9A-Z]{4}$/;
-const COMMIT_UNKNOWN = 'the answer to COMMIT was lost';
-
-/** Whether a failed write may have been done all the same. */
-export function isCommitUnknown(error: unknown): boolean {
-  return isAppError(error, 'database-unavailable') && (error.cause as Error | undefined)?.message === COMMIT_UNKNOWN;
-}
 
 /**
  * Connects; the tables are open-database.ts's. Errors: `bad-input` for what is no URL of PostgreSQL and where the package `pg`
@@ -116,7 +110,7 @@ async function inTransaction<T>(pool: pg.Pool, name: string, work: (sql: Sql) =>
       if (SQLSTATE.test(code) && !UNAVAILABLE.test(code)) throw error;
       throw new AppError('database-unavailable', `The database at ${name} did not say whether this was done.`, {
         remedy: 'Check that it runs. It was done completely, or not at all.',
-        cause: new Error(COMMIT_UNKNOWN, { cause: error }),
+        cause: error,
       });
     });
     isBroken = false;

@@ -23,8 +23,8 @@ export interface Db extends Sql {
   /** What people are told of it, where it can be read only. */
   readonly trouble?: string;
   /**
-   * Does all of `work`, or nothing where it throws or one of its statements fails. `work` awaits nothing but `sql`: no file, no
-   * network, no clock; it cannot ask the database itself.
+   * Does all of `work`, or nothing where it throws. `work` awaits nothing but `sql`: no file, no network, no clock; it cannot ask the
+   * database itself, and goes on behind no statement that failed.
    */
   write<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
   /** Behind a select: rows that others wait for, or pass over. SQLite has one writer, and needs neither. */
@@ -51,24 +51,8 @@ export function database({ ask, transaction, ...engine }: Engine): Db {
   return {
     ...engine,
     ...around(ask, outside),
-    write: (work) => outside(() => transaction((sql) => inside.run(true, () => whole(sql, work)))),
+    write: (work) => outside(() => transaction((sql) => inside.run(true, () => work(sql)))),
   };
-}
-
-/** A statement that failed takes all back, even where `work` goes on: PostgreSQL does so. */
-async function whole<T>(sql: Sql, work: (sql: Sql) => Promise<T>): Promise<T> {
-  const failed: unknown[] = [];
-  const noting = async <Found>(ask: () => Promise<Found>): Promise<Found> => {
-    try {
-      return await ask();
-    } catch (error) {
-      failed.push(error);
-      throw error;
-    }
-  };
-  const done = await work(around(sql, noting));
-  if (failed.length > 0) throw failed[0];
-  return done;
 }
 
 function around(sql: Sql, call: <T>(work: () => Promise<T>) => Promise<T>): Sql {

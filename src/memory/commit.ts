@@ -3,13 +3,12 @@
 // 1. Take the locks of their working copies, in one order for all.
 // 2. Look at the files that the plan names, and at all of them now and then: what was edited past nocturne becomes a version first.
 // 3. One transaction: lock the memories, check the claim, run the plan on what stands, write versions, rows, and what rows were.
-//    Its end is the commit point; where the answer to it is lost, the change's own row says whether it was done.
+//    Its end is the commit point; where the answer to it is lost, it was done completely or not at all.
 // 4. Bring the files to their new heads. A crash or an error here leaves that to the next look.
 //
 // Promises: a plan sees what stands at the moment of the commit, and a guard that refuses takes all of it back; who has lost its
 // claim changes nothing; every state of a file is a version; an edit made meanwhile survives, and where lines collide it wins.
 
-import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '../base/errors.ts';
 import type { Clock } from '../base/time.ts';
 import { type Db, newId, type Row, type Sql } from '../db/sql.ts';
@@ -178,11 +177,7 @@ async function inTransaction(
     }
     if (await change.end()) for (const each of committed) each.change = id;
   };
-  try {
-    await db.write(write);
-  } catch (error) {
-    if (db.engine === 'sqlite' || !(await isDone(db, { error, id, memory: targets[0]?.memory as string }))) throw error;
-  }
+  await db.write(write);
   return committed;
 }
 
@@ -202,26 +197,6 @@ export function noMemory(id: string): AppError {
 async function checkClaim(sql: Sql, { id, owner, fence }: Claim, lock: string): Promise<void> {
   const row = await sql.get(`select 1 from inbox where id = ? and owner = ? and fence = ?${lock}`, id, owner, fence);
   if (!row) throw new AppError('fenced', 'This work was taken over by another worker, so nothing of it is written.');
-}
-
-const ASKS = 15;
-const BETWEEN_ASKS_MS = 1_000;
-
-/** Whether a commit whose answer was lost was done: once the memory can be locked, it is over. */
-async function isDone(db: Db, { error, id, memory }: { error: unknown; id: string; memory: string }): Promise<boolean> {
-  const { isCommitUnknown } = await import('../db/postgres.ts');
-  if (!isCommitUnknown(error)) return false;
-  for (let asks = 1; ; asks += 1) {
-    try {
-      return await db.write(async (sql) => {
-        await sql.get(`select id from memory where id = ?${db.lock.wait}`, memory);
-        return (await sql.get('select 1 from change where id = ?', id)) !== undefined;
-      });
-    } catch (failed) {
-      if (asks === ASKS) throw failed;
-      await wait(BETWEEN_ASKS_MS);
-    }
-  }
 }
 
 /** Writes the new version of a file, past its guards; answers what it is now. */

@@ -1,25 +1,23 @@
 // What is wrong with a memory as far as one can see from its directory and its rows, and what mends that without a guess: what is
-// missing comes back from its versions, or is let go because a person says so; the index is built again.
+// missing comes back from its versions, or is let go because a person says so.
 // Promises: looking changes nothing; mending deletes no file; what only a person can decide is named, and left.
 
 import { isUtf8 } from 'node:buffer';
-import { basename, dirname, join, sep } from 'node:path';
-import { isDirectory, kindOf, listFiles, listNames, readDirectory, realPath } from '../base/files/directories.ts';
-import { isPrivate, MOST_MEMORY_BYTES, makePrivate, readBytesNow, statNow } from '../base/files/files.ts';
+import { basename, dirname, join } from 'node:path';
+import { isDirectory, kindOf, listFiles, listNames } from '../base/files/directories.ts';
+import { MOST_MEMORY_BYTES, readBytesNow, statNow } from '../base/files/files.ts';
 import type { Day } from '../base/time.ts';
 import { newId, type Sql } from '../db/sql.ts';
 import { commit, lookInto, type Plan, type Target } from './commit.ts';
 import { hasMarkers } from './directory-look.ts';
 import { type EntryRow, entriesAmong, isInLog } from './entries.ts';
-import { type Head, headsOf, missingFiles, shaOf } from './file-rows.ts';
+import { type Head, headsOf, missingFiles } from './file-rows.ts';
 import { lostDays, withdrawLost } from './log-edits.ts';
 import { isMarked, type Memories, type MemoryRow } from './memories.ts';
-import { generatedLines, withBuiltIndex } from './memory-index.ts';
-import { whyNoMemory } from './memory-paths.ts';
-import { isCheckedIn } from './paths.ts';
+import { isMemoryPath } from './memory-paths.ts';
 import { joinLogs, logDay, logPath, parseLog } from './text/daily-log.ts';
 import { readFrontmatter } from './text/frontmatter.ts';
-import { isTopicFile, isTopicPath, parseTopic } from './text/topic.ts';
+import { isTopicFile } from './text/topic.ts';
 import type { Change } from './undo-rows.ts';
 
 export interface Finding {
@@ -46,14 +44,11 @@ function fix(memories: Memories, memory: MemoryRow, paths: Target['paths'], plan
 export async function findFaults(memories: Memories, memory: MemoryRow): Promise<Finding[]> {
   await lookInto(memories, { memory: memory.id, paths: 'all' });
   const heads = await headsOf(memories.db, memory.id);
-  const texts = new Map(heads.map(({ path, content }) => [path ?? '', content?.toString() ?? '']));
   return [
     ...goneDirectory(memories, memory),
     ...(await whatIsMissing(memories, memory)),
     ...(await noTexts(memories, memory, heads)),
-    ...(await damagedVersions(memories, memory.id)),
-    ...[...texts].flatMap(([path, text]) => (isTopicFile(path) ? topicFaults(path, text, texts) : [])),
-    ...(await indexFaults(memories, memory, texts)),
+    ...heads.flatMap(frontmatterFaults),
     ...(memory.dir === null || !isDirectory(memory.dir) ? [] : await directoryFaults(memories, memory, memory.dir)),
   ];
 }
@@ -174,67 +169,15 @@ async function noTexts(memories: Memories, memory: MemoryRow, heads: readonly He
   return found;
 }
 
-/** Versions whose bytes are not what they were made of: another of the same, or the file itself, may have them still. */
-async function damagedVersions({ db, copyOf }: Memories, memory: string): Promise<Finding[]> {
-  const found: Finding[] = [];
-  const ids = await db.all<{ id: string }>('select id from version where memory = ? and content is not null', memory);
-  for (const { id } of ids) {
-    const row = await db.get<{ path: string; sha: string; content: Buffer }>('select * from version where id = ?', id);
-    if (!row || row.sha === shaOf(row.content)) continue;
-    const same = 'select content from version where memory = ? and sha = ?';
-    const others = await db.all<{ content: Buffer }>(same, memory, row.sha);
-    const dir = copyOf(memory)?.dir;
-    const live = dir === undefined ? null : readBytesNow(join(dir, row.path));
-    const whole = [...others.map(({ content }) => content), live].find((bytes) => bytes && shaOf(bytes) === row.sha);
-    const what = `Its version ${id} is damaged${whole ? '' : ', and nothing else holds its text'}.`;
-    found.push({
-      ...byHand('version', row.path, what),
-      ...(whole && {
-        fix: 'Puts back the bytes from another copy.',
-        apply: () => db.run('update version set content = ? where id = ?', whole, id),
-      }),
-    });
-  }
-  return found;
-}
-
-function topicFaults(path: string, text: string, texts: ReadonlyMap<string, string>): Finding[] {
-  const { data, problem } = readFrontmatter(text);
-  if (problem) return [byHand('frontmatter', path, problem)];
-  const links = [...text.matchAll(/\]\((?:\.\/)?([^()\s#]+\.md)(?:#[^()\s]*)?\)|\[\[([\w-]+)\]\]/gi)];
-  const dead = new Set(
-    links.map(([, to, name]) => to ?? `${name}.md`).filter((to) => !/^\/|:\/\/|^\.\./.test(to) && !texts.has(to)),
-  );
-  const untyped = Object.keys(data).length > 0 && parseTopic(path, text).type === undefined;
-  return [
-    ...(untyped ? [byHand('type', path, 'Its frontmatter names no type: user, feedback, project or reference.')] : []),
-    ...[...dead].map((to) => byHand('link', path, `Links ${to}, which is not there.`)),
-  ];
-}
-
-async function indexFaults(
-  memories: Memories,
-  memory: MemoryRow,
-  texts: ReadonlyMap<string, string>,
-): Promise<Finding[]> {
-  if ((await generatedLines(memories.db, memory.id)).size === 0) return [];
-  const index = [...texts].flatMap(([path, text]) => (/^(?:MEMORY\.md$|index\/)/.test(path) ? text : [])).join('\n');
-  const isTyped = (path: string) => parseTopic(path, texts.get(path) ?? '').type !== undefined;
-  const unlisted = [...texts.keys()].filter(
-    (path) => isTopicPath(path) && isTyped(path) && !index.includes(`[${path}]`),
-  );
-  if (unlisted.length === 0) return [];
-  const apply = () => fix(memories, memory, 'all', (sql) => withBuiltIndex(sql, memory, []));
-  const what = `Has no line for ${unlisted.slice(0, 3).join(', ')}${unlisted.length > 3 ? ` and ${unlisted.length - 3} more` : ''}.`;
-  return [
-    { kind: 'index-line', where: 'MEMORY.md', what, fix: 'Builds the index again; hand-written lines stay.', apply },
-  ];
+function frontmatterFaults({ path, content }: Head): Finding[] {
+  if (path === null || !isTopicFile(path)) return [];
+  const { problem } = readFrontmatter(content?.toString() ?? '');
+  return problem ? [byHand('frontmatter', path, problem)] : [];
 }
 
 async function directoryFaults({ db }: Memories, memory: MemoryRow, dir: string): Promise<Finding[]> {
-  const found = leftAlone(dir);
-  const files = listFiles(dir);
-  for (const path of files.filter((each) => each.endsWith('.md') && whyNoMemory(each) === null)) {
+  const found: Finding[] = [];
+  for (const path of listFiles(dir).filter((each) => each.endsWith('.md') && isMemoryPath(each))) {
     const bytes = statNow(join(dir, path))?.bytes ?? 0;
     if (bytes > MOST_MEMORY_BYTES)
       found.push(byHand('size', path, `It has ${bytes} bytes, and is not read. Split it, or move it out.`));
@@ -246,30 +189,5 @@ async function directoryFaults({ db }: Memories, memory: MemoryRow, dir: string)
   for (const { path } of await db.all<{ path: string }>(waiting, memory.id))
     if (!found.some(({ where }) => where === path))
       found.push(byHand('behind', path, 'It cannot be written, so changes to it wait.'));
-  const open =
-    isCheckedIn(memory.dir) || isPrivate(dir)
-      ? []
-      : files.filter((path) => /\.md$/.test(path) && !isPrivate(join(dir, path)));
-  if (open.length === 0) return found;
-  const apply = async () => [dir, ...open.map((path) => join(dir, path))].forEach(makePrivate);
-  const what = `Other users may read ${open.length} files.`;
-  return [...found, { kind: 'mode', where: '.', what, fix: 'Makes directories 0700 and files 0600.', apply }];
-}
-
-/** What looks like memory to whoever put it there, and is none. */
-function leftAlone(root: string, below = ''): Finding[] {
-  return (readDirectory(join(root, below)) ?? []).flatMap(({ name, kind }): Finding[] => {
-    const where = below === '' ? name : `${below}/${name}`;
-    if (name.startsWith('.')) return [];
-    if (kind === 'directory') return leftAlone(root, where);
-    const isMeant = name.endsWith('.md') || isDirectory(join(root, where));
-    const why = kind === 'link' ? whyNotFollowed(root, where) : whyNoMemory(where);
-    return isMeant && why !== null ? [byHand('left-alone', where, `Is left alone: ${why}.`)] : [];
-  });
-}
-
-function whyNotFollowed(root: string, where: string): string | null {
-  const real = realPath(join(root, where));
-  if (real === null) return 'it is a broken link';
-  return real.startsWith(root + sep) ? null : `it is a link to a place outside the memory directory, ${real}`;
+  return found;
 }

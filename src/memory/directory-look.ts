@@ -10,6 +10,10 @@ import type { Db, Sql } from '../db/sql.ts';
 import { type Content, shaOf } from './file-rows.ts';
 import { filesByName, foldPath, isMemoryPath, placeOf } from './memory-paths.ts';
 
+/** An editor empties a file before it writes it: so long is it given. */
+const EMPTIED_READS = 50;
+const EMPTIED_READ_MS = 2;
+const EMPTY_SHA = shaOf('');
 /** Fewer files than this may go at once, unless they are all there are. */
 const FEW_FILES = 5;
 
@@ -97,7 +101,7 @@ export async function surveyPaths(of: Directory, paths: readonly string[]): Prom
     const { absolute } = placeOf(dir, path);
     const stat = statNow(absolute);
     if (file && stat?.isFile && file.seen === looksOf(stat)) continue;
-    const content = readLive(absolute, stat);
+    const content = readLive(absolute, file?.placedSha, stat);
     if (content !== null && hasMarkers(content)) throw conflicted(path);
     if (content === null) isGone ||= file !== null;
     else if (content !== null && shaOf(content) !== file?.placedSha)
@@ -127,7 +131,7 @@ export async function surveyAll(of: Directory): Promise<Survey> {
     owned.add(file.placedPath);
     if (file.missingSince !== null) survey.back.push(file);
     if (stat.bytes > MOST_MEMORY_BYTES || file.seen === looksOf(stat)) continue;
-    const content = readBytesNow(join(dir, spelled));
+    const content = readWritten(join(dir, spelled), file.placedSha);
     if (content === null || hasMarkers(content)) continue;
     if (shaOf(content) === file.placedSha) survey.unchanged.push({ file, stat });
     else survey.found.push({ file, path: file.placedPath, content, changedMs: stat.changedMs });
@@ -173,8 +177,8 @@ export function looksOf({ inode, bytes, modifiedMs, changedMs }: Stat): string {
   return `${inode}:${bytes}:${modifiedMs}:${changedMs}`;
 }
 
-/** The bytes of a live file; refuses what is none, which a swap would move away. */
-export function readLive(path: string, stat = statNow(path)): Content {
+/** The bytes of a live file, of which `sha` was placed; refuses what is none, which a swap would move away. */
+export function readLive(path: string, sha: string | null | undefined, stat = statNow(path)): Content {
   if (stat === null) return null;
   if (!stat.isFile) {
     throw new AppError('conflict', `${path} is not a regular file.`, {
@@ -187,7 +191,17 @@ export function readLive(path: string, stat = statNow(path)): Content {
       remedy: 'Make it smaller, or move it out of the memory directory; nothing of it was changed.',
     });
   }
-  return readBytesNow(path);
+  return readWritten(path, sha);
+}
+
+/** Reads a file; one that is empty and should not be is looked at again for a moment. */
+export function readWritten(path: string, sha: string | null | undefined): Content {
+  let content = readBytesNow(path);
+  for (let reads = 0; reads < EMPTIED_READS && content?.length === 0 && sha && sha !== EMPTY_SHA; reads += 1) {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, EMPTIED_READ_MS);
+    content = readBytesNow(path);
+  }
+  return content;
 }
 
 /** Whether git left a conflict in a file, which a person has to end. */

@@ -5,22 +5,11 @@
 
 import { join } from 'node:path';
 import { listNames } from '../base/files/directories.ts';
-import {
-  linkNew,
-  makeDirectory,
-  moveFile,
-  readBytesNow,
-  removeFile,
-  statNow,
-  writeSynced,
-} from '../base/files/files.ts';
+import { linkNew, makeDirectory, moveFile, removeFile, statNow, writeSynced } from '../base/files/files.ts';
+import { readWritten } from './directory-look.ts';
 import { shaOf } from './file-rows.ts';
 
 const WATCHED_MS = 60_000;
-/** An editor empties a file before it writes it: so long is it given. */
-const EMPTIED_READS = 50;
-const EMPTIED_READ_MS = 2;
-const EMPTY_SHA = shaOf('');
 
 /** A file that was moved aside: the id of the file that stood there, and the SHA-256 of what it should have held. */
 export type Taken = { file: string; sha: string };
@@ -131,18 +120,6 @@ export class DisplacedFiles {
     for (const name of listNames(this.#dir)) removeFile(join(this.#dir, name));
   }
 
-  /** What time the disk says it is; 0 where nothing can be written. */
-  nowMs(): number {
-    try {
-      const path = this.prepare(Buffer.alloc(0));
-      const now = statNow(path)?.changedMs ?? 0;
-      removeFile(path);
-      return now;
-    } catch {
-      return 0;
-    }
-  }
-
   #watched(): (Taken & { name: string })[] {
     return listNames(this.#dir).flatMap((name) => {
       const [, file, sha] = /^(mem_\w+)\.([0-9a-f]{64})\.\d+$/.exec(name) ?? [];
@@ -175,14 +152,4 @@ export class DisplacedFiles {
   #taking({ file, sha }: Taken): string {
     return join(this.#dir, `${file}.${sha}.taking`);
   }
-}
-
-/** Reads a file; one that is empty and should not be is looked at again for a moment. */
-function readWritten(path: string, sha: string): Buffer | null {
-  let content = readBytesNow(path);
-  for (let reads = 0; reads < EMPTIED_READS && content?.length === 0 && sha !== EMPTY_SHA; reads += 1) {
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, EMPTIED_READ_MS);
-    content = readBytesNow(path);
-  }
-  return content;
 }

@@ -59,12 +59,7 @@ export function checkFilePath(path: string): void {
 
 /** Whether a path found in the directory can be that of a memory; what it answers false for is left alone. */
 export function isMemoryPath(path: string): boolean {
-  return whyNoMemory(path) === null;
-}
-
-/** Why a path found in the directory cannot be that of a memory, as the end of a sentence; null where it can. */
-export function whyNoMemory(path: string): string | null {
-  return findProblem(path);
+  return findProblem(path) === null;
 }
 
 /** The regular files under the directory: the one name of each, and how the disk spells it. Links are left out. */

@@ -28,9 +28,7 @@ import { isSame, missingFiles, shaOf } from './file-rows.ts';
 import { foldPath, linkInState, placeOf } from './memory-paths.ts';
 import { gitIsBusy } from './paths.ts';
 
-const MOST_TRIES = 200;
-/** Of a file that is saved all the time: so often it is taken in where it stands, then while it is aside. */
-const PATIENT_TRIES = 2;
+const MOST_TRIES = 50;
 /** Files aside are looked at this often while commit follows commit. */
 const RECOVER_MS = 250;
 
@@ -92,10 +90,7 @@ export class WorkingCopy {
   async look(paths?: readonly string[]): Promise<void> {
     if (!this.#isThere()) return;
     await this.#recover({ isDue: !paths });
-    const found = await this.#survey(paths);
-    // To note what is as it was takes the disk's time, by a file.
-    const isBare = !this.#isOurs();
-    await this.#edits.takeInAll(isBare ? { ...found, unchanged: [] } : found);
+    await this.#edits.takeInAll(await this.#survey(paths));
   }
 
   /** Brings the files to their heads, where these are not placed yet; held. */
@@ -245,7 +240,7 @@ export class WorkingCopy {
       if (!file || !isStanding(file) || !isLeaving(file)) return;
       const done = () => setPlaced(this.#db, this.memory, { id, placed: file.path === null ? file.head : '' });
       const { absolute } = placeOf(this.dir, file.placedPath);
-      const live = readLive(absolute);
+      const live = readLive(absolute, file.placedSha);
       if (live === null) return done();
       if (shaOf(live) !== file.placedSha) {
         // What stands there by now may be another's.
@@ -273,37 +268,18 @@ export class WorkingCopy {
 
   /** Makes a file stand where its row says. Answers which version does now; null: none that is new. */
   async #place(behind: Known): Promise<string | null> {
-    let known: Known | undefined = behind;
-    /** What was moved aside and has no successor yet: of a file that is saved all the time it is kept there meanwhile. */
-    let held: { taken: Taken; sha: string } | null = null;
-    try {
-      for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-        const file = known;
-        if (!file || file.path === null || file.placed === file.head || isLeaving(file)) return null;
-        const end = await this.#placeOnce(file, { isHeld: held !== null, isUrgent: tries >= PATIENT_TRIES });
-        if (end === 'left') return null;
-        if (end === 'placed') {
-          if (held !== null) this.#displaced.watch(held.taken, held.sha);
-          held = null;
-          return file.head;
-        }
-        if (typeof end === 'object') {
-          const { taken, got } = end;
-          const isUrgent = tries >= PATIENT_TRIES;
-          const isBack = !isUrgent && this.#putBack(file.path, taken, shaOf(got));
-          if (!isBack) await this.#takeIn(file, got);
-          if (held !== null) this.#displaced.watch(held.taken, held.sha);
-          held = isUrgent ? { taken, sha: shaOf(got) } : null;
-        }
-        known = await knownFile(this.#db, this.memory, behind.id);
-      }
-      throw this.#tooBusy();
-    } finally {
-      if (held !== null && known?.path) this.#putBack(known.path, held.taken, held.sha);
+    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+      const file = await knownFile(this.#db, this.memory, behind.id);
+      if (!file || file.path === null || file.placed === file.head || isLeaving(file)) return null;
+      const end = await this.#placeOnce(file);
+      if (end === 'placed') return file.head;
+      if (end === 'left') return null;
     }
+    throw this.#tooBusy();
   }
 
-  async #placeOnce(file: Known, how: { isHeld: boolean; isUrgent: boolean }): Promise<End> {
+  /** `again`: something else came first, and was taken in; `left`: a person has to act first. */
+  async #placeOnce(file: Known): Promise<'placed' | 'left' | 'again'> {
     const target = await contentOf(this.#db, file.head);
     if (target === null || file.path === null) return 'left';
     const { absolute: path } = placeOf(this.dir, file.path);
@@ -311,17 +287,21 @@ export class WorkingCopy {
     // Before the live file is looked at: between that and the swap as little as can be happens.
     const prepared = this.#displaced.prepare(target);
     try {
-      const live = readLive(path);
+      const live = readLive(path, file.placedSha);
       if (live !== null && isSame(live, target)) return 'placed';
       if (live !== null && hasMarkers(live)) return 'left';
-      if (live !== null && shaOf(live) !== file.placedSha && !how.isUrgent) {
+      if (live !== null && shaOf(live) !== file.placedSha) {
         await this.#takeIn(file, live, statNow(path)?.changedMs);
         return 'again';
       }
       const taken: Taken = { file: file.id, sha: file.placedSha ?? shaOf('') };
       const got = live === null ? null : this.#displaced.take(path, taken);
       if (live !== null && got === null) return 'again';
-      if (got !== null && shaOf(got) !== file.placedSha) return { taken, got };
+      if (got !== null && shaOf(got) !== file.placedSha) {
+        // Saved in that very moment.
+        if (!this.#putBack(file.path, taken, shaOf(got))) await this.#takeIn(file, got);
+        return 'again';
+      }
       let isPut = false;
       try {
         isPut = linkNew(prepared, path);
@@ -348,9 +328,6 @@ export class WorkingCopy {
     });
   }
 }
-
-/** `again`: something else came first, and was taken in; `left`: a person has to act first; else what was saved in the very moment. */
-type End = 'placed' | 'again' | 'left' | { taken: Taken; got: Buffer };
 
 /** Whether a file stands where it should not any more. */
 function isLeaving(file: Known): boolean {

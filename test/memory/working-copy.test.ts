@@ -1,6 +1,7 @@
 // What happens in a directory past nocturne, in every order: names, places that are taken, files that are gone, what cannot be
 // written. Heads and files are one in the end, and no text is lost or doubled.
 
+import { once } from 'node:events';
 import {
   existsSync,
   linkSync,
@@ -14,6 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { describe, expect, test } from 'vitest';
 import { commit, lookInto } from '../../src/memory/commit.ts';
 import type { MemoryFiles } from '../../src/memory/memory-files.ts';
@@ -219,6 +221,26 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
       writeFileSync(join(dir, '.held'), 'one\nlate\n');
       expect(await inRows(files)).toEqual({ 'a.md': 'one\nlate\n' });
       expect(onDisk(dir)).toEqual({ 'a.md': 'one\nlate\n' });
+    }));
+
+  it('a file that an editor empties before it writes it is taken in once it is written', () =>
+    inWorld(engine, async ({ db, withDirectory }) => {
+      const { dir, files } = await withDirectory();
+      await files.create(USER, { path: 'a.md', text: 'one\n' });
+      const editor = new Worker(
+        `const { truncateSync, writeFileSync } = require('node:fs');
+         const { parentPort, workerData: path } = require('node:worker_threads');
+         truncateSync(path);
+         parentPort.postMessage('emptied');
+         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+         writeFileSync(path, 'one\\ntwo\\n');`,
+        { eval: true, workerData: join(dir, 'a.md') },
+      );
+      await once(editor, 'message');
+      await files.list();
+      await once(editor, 'exit');
+      expect(await inRows(files)).toEqual({ 'a.md': 'one\ntwo\n' });
+      expect(await db.all('select 1 from version where size = 0')).toEqual([]);
     }));
 
   it('what a crash left aside is put back, whatever became of its directory', () =>
