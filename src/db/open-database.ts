@@ -9,7 +9,7 @@ import { listNames } from '../base/files/directories.ts';
 import { makeDirectory, makeFile, readTextNow, statNow } from '../base/files/files.ts';
 import type { Db } from './sql.ts';
 
-/** Another number with every change of the tables in schema.sql, until there is a release; an index more changes none: opening makes it. */
+/** Another number with every change of schema.sql, until there is a release. */
 export const SCHEMA_VERSION = 5;
 
 /**
@@ -94,7 +94,7 @@ async function openFile(path: string): Promise<Db> {
       });
       await inTurn(path, () => make.immediate());
     }
-    return addIndexes(openSqlite(path, db), 'select name from sqlite_schema');
+    return openSqlite(path, db);
   } catch (error) {
     db.close();
     throw error;
@@ -119,7 +119,10 @@ async function openServer(url: string): Promise<Db> {
       if (isAppError(error)) throw error;
     });
     if (Number(found?.value) !== SCHEMA_VERSION) throw otherTables(db.name, Number(found?.value));
-    return addIndexes(db, 'select relname as name from pg_class where pg_table_is_visible(oid)', SEARCH.postgres);
+    // Where the extension is refused, search goes through the lines.
+    const isSearched = await db.get("select 1 from pg_class where oid = to_regclass('line_text')");
+    if (!isSearched) await db.run(SEARCH.postgres).catch(() => undefined);
+    return db;
   } catch (error) {
     await db.close();
     throw error;
@@ -140,14 +143,6 @@ function otherTables(name: string, found: number): AppError {
 
 function schema(): string {
   return readTextNow(fileURLToPath(new URL('./schema.sql', import.meta.url))) ?? '';
-}
-
-/** Makes those that are missing: a database of before has fewer. On a full disk, or where another owns it, it goes without. */
-async function addIndexes(db: Db, known: string, more = ''): Promise<Db> {
-  const names = (await db.all<{ name: string }>(known).catch(() => [])).map(({ name }) => name);
-  const all = names.length === 0 ? [] : `${schema()}\n${more}`.matchAll(/^create .*\bindex (\w+) on .*$/gm);
-  for (const [index, name = ''] of all) if (!names.includes(name)) await db.run(index).catch(() => undefined);
-  return db;
 }
 
 /** SQLite checks the types of columns where it is told to. */

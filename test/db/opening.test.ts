@@ -1,7 +1,7 @@
-// Opening the database: made once, by whoever comes first; another's is refused and stays as it is; damage is named.
+// Opening the database: made once, by whoever comes first; another's is refused and stays as it is. Damage is asked for in cli/damage.test.ts.
 
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
@@ -30,14 +30,6 @@ describe.each(ENGINES)('on %s', (engine) => {
       const found = await db.all<{ key: string }>("select key from setting where value = 'here' order by key");
       expect(found.map(({ key }) => key)).toEqual(keys);
       await db.close();
-    }));
-
-  it('a database of before gets the indexes that it lacks', () =>
-    inNew(async (of) => {
-      for (let n = 0; n < 2; n += 1) {
-        const db = await openDatabase(of);
-        await db.run('drop index entry_found').finally(() => db.close());
-      }
     }));
 
   it.each([
@@ -87,55 +79,6 @@ test('the database is for its user alone, with what SQLite puts beside it', asyn
   } finally {
     process.umask(before);
   }
-});
-
-const PAGE = 4_096;
-const DAMAGES: [string, (path: string) => void][] = [
-  ['whose beginning is zeroed', (path) => overwrite(path, 0, Buffer.alloc(PAGE))],
-  ['whose pages are zeroed', (path) => overwrite(path, PAGE, Buffer.alloc(statSync(path).size - PAGE))],
-  ['that is cut in the middle', (path) => truncateSync(path, (statSync(path).size >> 1) + 100)],
-  ['that holds something else', (path) => writeFileSync(path, 'no database\n'.repeat(1_000))],
-  [
-    'whose bytes are flipped',
-    (path) =>
-      writeFileSync(
-        path,
-        readFileSync(path).map((byte, at) => (at > 100 ? byte ^ 255 : byte)),
-      ),
-  ],
-];
-
-function overwrite(path: string, at: number, bytes: Buffer): void {
-  const all = readFileSync(path);
-  bytes.copy(all, at);
-  writeFileSync(path, all);
-}
-
-test.each(DAMAGES)('a file %s is named, with what to do', async (_, damage) => {
-  const home = join(tempDir(), 'home');
-  const made = await openDatabase({ home });
-  const rows = Array.from({ length: 500 }, (_, n) =>
-    made.run('insert into setting (key, value) values (?, ?)', `k${n}`, 'x'.repeat(500)),
-  );
-  await Promise.all(rows);
-  await made.close();
-  const path = databasePath(home);
-  damage(path);
-  const told = await openDatabase({ home })
-    .then(async (db) => {
-      try {
-        await db.all('select * from setting');
-        await db.run("insert into setting (key, value) values ('a', '1')");
-      } finally {
-        await db.close();
-      }
-    })
-    .catch((error: unknown) => error);
-  expect(told).toMatchObject({
-    code: 'storage',
-    message: expect.stringContaining(path),
-    remedy: expect.stringContaining('nocturne check --restore'),
-  });
 });
 
 test('a file that cannot be used says why', async () => {
