@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import type { Fork } from '../../jobs/extract/shown-turns.ts';
 import type { ExtractReport, LearnAgainRequest } from '../../jobs/extract.ts';
 import { requireAccess } from '../agent/agent-types.ts';
-import type { Config } from '../base/config/config.ts';
+import { type Config, configOfSession } from '../base/config/config.ts';
 import { AppError, describeError, onAppError } from '../base/errors.ts';
 import { statNow } from '../base/files/files.ts';
 import { keySource, readAccess } from '../base/key.ts';
@@ -16,6 +16,7 @@ import type { MemoryRow } from '../memory/memories.ts';
 import type { Enablement } from '../memory/paths.ts';
 import { findId, wholeId } from '../memory/short-ids.ts';
 import type { Put } from '../queue/inbox.ts';
+import { environmentOf } from '../queue/swept.ts';
 import { openWake } from '../queue/wake.ts';
 import { queueNamespace } from '../queue/workers.ts';
 import { EXIT, exitFor, note, print, progress } from '../terminal/output.ts';
@@ -326,10 +327,12 @@ export async function enqueueExtract(
   ask: { transcript: string; ended: boolean; instructions?: string; snapshot?: boolean },
 ): Promise<Waiting> {
   const { ended, instructions, snapshot } = ask;
-  const session = await openSession(resolve(ask.transcript), { isLive: !ended });
+  const opened = await openSession(resolve(ask.transcript), { isLive: !ended });
+  const environment = await environmentOf(app.db, app.machine, opened.path);
+  const session = Object.assign(opened, { config: await configOfSession(app.config, environment) });
   const keepsCopy = snapshot ? { keepsCopy: true } : {};
   const takeUp = ['declined'] as const;
-  return announceSession(app, { session, ended, instructions, isDueNow: true, takeUp, ...keepsCopy });
+  return announceSession(app, { session, environment, ended, instructions, isDueNow: true, takeUp, ...keepsCopy });
 }
 
 async function tell(app: App, waiting: Waiting[], { json }: { json?: boolean }): Promise<void> {

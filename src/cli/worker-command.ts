@@ -5,15 +5,16 @@ import { resolve } from 'node:path';
 import { AppError } from '../base/errors.ts';
 import { canonicalPath } from '../base/files/directories.ts';
 import { formatIn } from '../base/time.ts';
-import type { Db } from '../db/sql.ts';
 import { memoryRow } from '../memory/memories.ts';
 import { gitRoot, pausedAt, pauseEnd } from '../memory/paths.ts';
+import { sessionRow } from '../memory/session-rows.ts';
 import { wholeId } from '../memory/short-ids.ts';
 import { closeBreaker, gateOf } from '../queue/breaker.ts';
 import { type InboxRow, put } from '../queue/inbox.ts';
 import { endPause, pause as pauseAll, pausesOf } from '../queue/pauses.ts';
 import { reopenDay } from '../queue/spend.ts';
 import { namesInSpool } from '../queue/spool.ts';
+import { environmentOf } from '../queue/swept.ts';
 import { dismiss, LIMITS, listWork, releasePaused, retry as retryRows, type WorkRow } from '../queue/waiting-work.ts';
 import { allWorkers } from '../queue/workers.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
@@ -266,7 +267,7 @@ async function tryAgain(app: App, names: string[], options: RetryOptions): Promi
   const now = clock.now();
   for (const each of meant) {
     if (isDismissed) await dismiss(db, each.id as number);
-    else await putAgain(db, each, now);
+    else await putAgain(app, each, now);
     const of = each.memory === null ? null : await memoryRow(db, each.memory);
     const { key, name, place } = await workNames(app, { ...each, memory: of });
     const did = isDismissed ? 'is off the list' : 'waits';
@@ -297,9 +298,10 @@ async function workCalled({ db }: App, name: string, listed: WorkRow[]): Promise
   });
 }
 
-function putAgain(db: Db, { id, kind, key, memory }: Work, now: Date): Promise<unknown> {
+async function putAgain({ db, machine }: App, { id, kind, key, memory }: Work, now: Date): Promise<unknown> {
   if (id !== undefined) return retryRows(db, [id], now);
-  const payload = { ended: true, takeUp: ['gave_up'] };
+  const environment = await environmentOf(db, machine, (await sessionRow(db, key))?.path ?? '');
+  const payload = { ended: true, takeUp: ['gave_up'], environment };
   return db.write((sql) => put(sql, { kind, key, memory: memory ?? undefined, payload, notBefore: now }, now));
 }
 

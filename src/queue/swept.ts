@@ -26,9 +26,14 @@ export async function looksOf(sql: Sql, machine: string): Promise<Map<string, Lo
   return new Map(looks.map((look) => [look.path, look]));
 }
 
-/** What is kept of a session for the next sweep: what its hook's environment decides, where it decides anything. */
-export function unseen(path: string | null, environment: Look['environment'] = {}): Look[] {
-  if (path === null || Object.keys(environment).length === 0) return [];
+/** What its hook said that decides for a session, be it nothing; undefined: no hook told of it. */
+export async function environmentOf(sql: Sql, machine: string, path: string): Promise<Look['environment']> {
+  return (await looksOf(sql, machine)).get(path)?.environment;
+}
+
+/** What is kept of a session for the next sweep, and for who learns it by hand: what its hook's environment decides. */
+export function unseen(path: string | null, environment: Look['environment']): Look[] {
+  if (path === null || environment === undefined) return [];
   return [{ path, size: -1, modifiedAt: '', verdict: 'unseen', cwd: null, dir: null, environment }];
 }
 

@@ -15,7 +15,7 @@ import type { UndoReport, UndoRequest } from '../../jobs/undo.ts';
 import { aroundRequests, NO_USAGE, requireAccess } from '../agent/agent-types.ts';
 import { forkAgent } from '../agent/forked.ts';
 import { tracing } from '../agent/telemetry.ts';
-import type { Config } from '../base/config/config.ts';
+import { type Config, configOfSession } from '../base/config/config.ts';
 import { priceOf, type Usage } from '../base/config/prices.ts';
 import { type AppError, failureOf, isAppError, onAppError } from '../base/errors.ts';
 import { canonicalPath, isStoreId } from '../base/files/directories.ts';
@@ -36,7 +36,7 @@ import { noteOrigin } from '../memory/same-project.ts';
 import { declinedBefore, enterSession, openTranscript, sessionDirs } from '../memory/session-rows.ts';
 import { pausesOf } from '../queue/pauses.ts';
 import { ceilingsOf, type KeyCeiling, spendOf } from '../queue/spend.ts';
-import { seeAnew } from '../queue/swept.ts';
+import { environmentOf, seeAnew } from '../queue/swept.ts';
 import { boundDecompression } from '../transcript/records.ts';
 import { describing, takeInBefore, takeInDirectory, takeInLeft } from './first-start.ts';
 import { boundRun, byHand, type Parts, wallOf } from './job-bounds.ts';
@@ -294,12 +294,15 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
     const opened =
       request.opened ?? (await openTranscript(db, { ...request, ...where }).catch(onAppError((error) => error)));
     if (isAppError(opened)) return run({ ...request, opened }, options);
-    const memory = options.memory ?? (await memoryForWork(opened));
+    // What stands in the shell of who asks is not the session's.
+    const noted = await environmentOf(db, memories.machine, opened.path);
+    const own = options.config ?? (await configOfSession(config, noted));
+    const memory = options.memory ?? (await memoryForWork({ cwd: opened.cwd, config: own }));
     const at = { memory: memory.id, machine: opened.isKept ? null : memories.machine, at: clock.now().toISOString() };
     const { id: key } = await db.write((sql) => enterSession(sql, at, opened));
     const payload = { ended: request.ended, size: opened.sizeBytes };
     const work = (claim: Claim, signal: AbortSignal) =>
-      run({ ...request, opened }, { ...options, memory, claim, signal });
+      run({ ...request, opened }, { ...options, config: own, memory, claim, signal });
     const item = { kind: 'extract', key, memory: memory.id, payload } as const;
     return byHand(self, item, { signal: options.signal, work }).catch(
       onAppError(async (error) => {

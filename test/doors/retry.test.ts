@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { writeSpoolItem } from '../../src/queue/spool.ts';
+import { type SpoolItem, writeSpoolItem } from '../../src/queue/spool.ts';
 import type { SessionFate } from '../../src/worker/session-fate.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { workDue, workSession } from '../support/due-work.ts';
@@ -23,7 +23,7 @@ async function givenUp() {
   const mend = () => {
     isMended = true;
   };
-  return { testing, session, mend };
+  return { testing, session, mend, model };
 }
 
 test('what was given up is in status, which ends with 3, and why says all about it', async () => {
@@ -91,6 +91,17 @@ test('what is dismissed is off the list, and why tells its failure until a perso
   await testing.nocturne('retry', session.id);
   expect(await workDue(testing)).toMatchObject([{ outcome: 'nothing-worth-keeping' }]);
   expect(await explained()).toMatchObject({ failures: [], isTold: false });
+});
+
+test('what is off the list is tried again by the model that its own session names', async () => {
+  const { testing, session, mend, model } = await givenUp();
+  await testing.nocturne('retry', '--dismiss', session.id);
+  hookTells(testing, session, { event: 'SessionStart', environment: { NOCTURNE_MODEL: 'its-own' } });
+  mend();
+  await workDue(testing);
+  await testing.nocturne('retry', session.id);
+  expect(await workDue(testing)).toMatchObject([{ outcome: 'nothing-worth-keeping' }]);
+  expect(model.requests.at(-1)?.model).toBe('its-own');
 });
 
 test('retry by the beginning of an id that two sessions have is refused with both, and nothing is tried', async () => {
@@ -198,9 +209,9 @@ function sessionOnDisk({ home }: TestApp): SessionFile {
   return aSession([RULE, 'Thanks.'], { dir, id: '33333333-2222-4333-8444-555555555555' });
 }
 
-function hookTells({ home }: TestApp, { id, path }: SessionFile): void {
+function hookTells({ home }: TestApp, { id, path }: SessionFile, more: Partial<SpoolItem> = {}): void {
   const item = { agent: 'claude-code', event: 'Stop', cwd: null, size: null, mtime: null } as const;
-  writeSpoolItem(home, { ...item, v: 1, session: id, transcript: path, at: '2026-11-21T02:00:00.000Z' });
+  writeSpoolItem(home, { ...item, v: 1, session: id, transcript: path, at: '2026-11-21T02:00:00.000Z', ...more });
 }
 
 test('why finds a session that no ledger knows by its id on this disk, and says whether a hook told of it', async () => {

@@ -37,14 +37,15 @@ function twoProjects() {
     const memory = projectMemoryDir(join(user, '.claude'), cwd);
     mkdirSync(memory, { recursive: true });
     const id = `${n}1111111-2222-4333-8444-555555555555`;
-    const { path } = aSession([`Always use tabs in project ${name}.`], { id, cwd, dir: join(memory, '..') });
+    const session = aSession([`Always use tabs in project ${name}.`], { id, cwd, dir: join(memory, '..') });
+    const { path } = session;
     utimesSync(path, QUIET, QUIET);
     const ends = (more: Environment = {}) =>
       runHook(
         { hook_event_name: 'SessionEnd', session_id: id, transcript_path: path, cwd },
         { ...environment, ...more },
       );
-    return { memory, path, ends };
+    return { memory, path, ends, session };
   };
   const [a, b] = [projectOf('a', 1), projectOf('b', 2)];
   /** Both end, b under these variables, and it is b's hook that starts the worker. */
@@ -56,11 +57,12 @@ function twoProjects() {
     expect(await b.ends(more)).toMatchObject(SILENT);
     await until(() => spooledIn(home).length === 0 && awakeNone(home));
   };
-  const nocturne = (...args: string[]) => runHere(args, environment, { cwd: user });
+  const nocturne = (args: string[], more: Environment = {}) =>
+    runHere(args, { ...environment, ...more }, { cwd: user });
   /** Looks for sessions that no hook told of, and works them as nobody's session. */
   const sweep = async () => {
-    const found = await nocturne('learn', '--later', '--json');
-    await nocturne('worker', '--once');
+    const found = await nocturne(['learn', '--later', '--json']);
+    await nocturne(['worker', '--once']);
     return found;
   };
   return { user, a, b, bothEnd, nocturne, sweep };
@@ -74,7 +76,7 @@ function saysOf(dir: string): string[] {
   const texts = listFiles(dir)
     .filter((path) => path.endsWith('.md'))
     .map((path) => readFileSync(join(dir, path), 'utf8'));
-  return [...new Set(texts.flatMap((text) => text.match(/in project [ab]/g) ?? []))];
+  return [...new Set(texts.flatMap((text) => text.match(/in (?:no )?project [abc]/g) ?? []))];
 }
 
 test.each(['NOCTURNE_MEMORY_DIR', 'CLAUDE_COWORK_MEMORY_PATH_OVERRIDE'])(
@@ -87,10 +89,31 @@ test.each(['NOCTURNE_MEMORY_DIR', 'CLAUDE_COWORK_MEMORY_PATH_OVERRIDE'])(
     expect(places()).toEqual([['in project b'], ['in project a'], []]);
     expect(await sweep()).toMatchObject({ code: 0 });
     for (const args of [[], ['--memory', own, b.path], ['--later', '--memory', own, b.path]]) {
-      await nocturne('learn', ...args);
+      await nocturne(['learn', ...args]);
       await sweep();
       expect(places()).toEqual([['in project b'], ['in project a'], []]);
     }
+  },
+);
+
+test.each([[[]], [['--later']]])(
+  'learn %s by hand reads a session by its own environment, not by that of the shell',
+  async (later) => {
+    const { user, a, b, bothEnd, nocturne } = twoProjects();
+    const own = join(user, 'own');
+    const shell = join(user, 'shell');
+    await bothEnd({ NOCTURNE_MEMORY_DIR: own });
+    for (const { session, path } of [a, b]) {
+      session.add('Never use tabs elsewhere, in no project c.');
+      await nocturne(['learn', ...later, path], { NOCTURNE_MEMORY_DIR: shell });
+    }
+    await nocturne(['worker', '--once'], { NOCTURNE_MEMORY_DIR: shell });
+    expect([saysOf(own), saysOf(a.memory), saysOf(b.memory), saysOf(shell)]).toEqual([
+      ['in project b', 'in no project c'],
+      ['in project a', 'in no project c'],
+      [],
+      [],
+    ]);
   },
 );
 
@@ -108,9 +131,9 @@ test('memory that is turned off for one session is off for that one, now and lat
   const { a, b, bothEnd, nocturne, sweep } = twoProjects();
   await bothEnd({ CLAUDE_CODE_DISABLE_AUTO_MEMORY: '1' });
   await sweep();
-  const { left } = JSON.parse((await nocturne('learn', '--json')).stdout);
+  const { left } = JSON.parse((await nocturne(['learn', '--json'])).stdout);
   expect(Object.keys(left)).toEqual([expect.stringContaining('CLAUDE_CODE_DISABLE_AUTO_MEMORY')]);
-  expect((await nocturne('why', b.path)).stdout).toMatch(/Nothing by itself: .*CLAUDE_CODE_DISABLE_AUTO_MEMORY/);
+  expect((await nocturne(['why', b.path])).stdout).toMatch(/Nothing by itself: .*CLAUDE_CODE_DISABLE_AUTO_MEMORY/);
   expect([saysOf(a.memory), saysOf(b.memory)]).toEqual([['in project a'], []]);
 });
 
@@ -126,8 +149,8 @@ test('the model of one session is asked for that one alone, unless the command n
   await bothEnd({ NOCTURNE_MODEL: 'claude-opus-5-5' });
   await sweep();
   expect([saysOf(a.memory), saysOf(b.memory)]).toEqual([['in project a'], []]);
-  await nocturne('retry', '--all');
-  await nocturne('worker', '--once', '--model', 'offline');
+  await nocturne(['retry', '--all']);
+  await nocturne(['worker', '--once', '--model', 'offline']);
   expect(saysOf(b.memory)).toEqual(['in project b']);
 });
 
