@@ -115,7 +115,7 @@ export async function mayTry(sql: Sql, { until, now }: { until: string; now: Dat
 /** Whose ceilings and model they are. */
 type Asking = { db: Db; clock: Clock; config: Config };
 
-export const CEILINGS = ['dayTokens', 'dayMoneyUsd', 'planRequests'] as const;
+const CEILINGS = ['dayTokens', 'dayMoneyUsd', 'planRequests'] as const;
 
 /** What the settings say of ceilings, as it is kept beside the home: who changes it wants what waits for them. */
 export const ceilingsSaid = (config: Config) => ({

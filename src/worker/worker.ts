@@ -8,14 +8,14 @@ import { setFlagsFromString } from 'node:v8';
 
 import { programOf } from '../agent/programs/programs.ts';
 import { observeFigures } from '../agent/telemetry.ts';
-import { refreshAgentSettings, refreshSettings } from '../base/config/config.ts';
+import { changedSettings, refreshAgentSettings } from '../base/config/config.ts';
 import { type AppError, describeError, isAppError, onAppError } from '../base/errors.ts';
 import { accessSaid, whereNew } from '../base/key.ts';
 import { thisProcess } from '../base/process.ts';
 import { DAY_MS } from '../base/time.ts';
 import { endInterrupted } from '../memory/job-rows.ts';
 import { memoriesBehind } from '../memory/memories.ts';
-import { breakerOf, CEILINGS, ceilingsSaid, closeBreaker, gateOf, MODEL_KINDS } from '../queue/breaker.ts';
+import { breakerOf, ceilingsSaid, closeBreaker, gateOf, MODEL_KINDS } from '../queue/breaker.ts';
 import { claim, freeClaims, nextDue } from '../queue/inbox.ts';
 import { reopenDay } from '../queue/spend.ts';
 import { awakeIn, spoolFiles } from '../queue/spool.ts';
@@ -192,10 +192,21 @@ class Loop {
     await endInterrupted(db, now);
     await freeClaims(db);
     await followClock(db, now);
+    await this.#readSettings().catch(onAppError(this.#told));
     if (config.agentMemory.settings.problem) await refreshAgentSettings(config);
     // Where several machines share the database it is not known whose key or ceiling it waits for.
     if (db.engine === 'sqlite') await this.#endWaits();
     if (!this.#options.ends) await backUpHourly(this.#app).catch(onAppError(this.#told));
+  }
+
+  /** What `config.json` says since it was changed counts from now on, and what waited for that is due. */
+  async #readSettings(): Promise<void> {
+    const { db, clock, config } = this.#app;
+    const changed = await changedSettings(config);
+    if (!changed) return;
+    nextNightly({ ...config, ...changed }, clock.now());
+    Object.assign(config, changed);
+    await release(db, ['settings'], clock.now());
   }
 
   /** What waits for a key, a login or a ceiling is due where that is another than before: who changes it wants it. */
@@ -207,7 +218,6 @@ class Loop {
       if (code !== null && FOR_ACCESS.includes(code)) await closeBreaker(db, clock.now());
       await release(db, FOR_ACCESS, clock.now());
     });
-    await refreshSettings(config, CEILINGS).catch(onAppError(this.#told));
     await whereNew(config, ceilingsSaid(config), async () => {
       await reopenDay(db);
       await release(db, ['ceiling'], clock.now());

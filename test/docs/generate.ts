@@ -207,7 +207,7 @@ function settingsPage(): string {
   return `${[
     '# Settings',
     GENERATED,
-    '`config.json` in `~/.nocturne/` (or in `NOCTURNE_HOME`) may set what follows; all else is as by default. A setting that is not known, or has a\nvalue that is not allowed, is an error that names it. What ends in `Ms` is in milliseconds, in `Bytes` in bytes, in `Days` in days.',
+    '`config.json` in `~/.nocturne/` (or in `NOCTURNE_HOME`) may set what follows; all else is as by default. A setting that is not known, or has a\nvalue that is not allowed, is an error that names it. What ends in `Ms` is in milliseconds, in `Bytes` in bytes, in `Days` in days.\n\nA worker that runs reads the file again when it was changed; `zone`, `queueUrl`, `databaseUrl`, `concurrency` and `requestMs` count once it is\nstarted again.',
     table(all.filter(([name]) => isForEveryDay(name))),
     '## Advanced',
     'Few ever need these: how jobs are paced and bounded, queues, and what is kept how long.',

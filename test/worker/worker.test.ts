@@ -92,6 +92,23 @@ test.skipIf(ON_POSTGRES)(
   },
 );
 
+test('a worker that stays reads config.json again when it was changed, and does what waited for that', async () => {
+  const model = await testModel(() => says('Nothing worth keeping.'));
+  const testing = await testApp({ server: model });
+  const set = (settings: object) => writeFileSync(join(testing.home, 'config.json'), JSON.stringify(settings));
+  set({ excludedPath: ['~/orchard'] });
+  await testing.nocturne('learn', '--later', aSession(TWO).path);
+  const worker = await workerHere({ ...testing.environment, NOCTURNE_MODEL: undefined });
+  await until(async () => (await waiting(testing))[0]?.failure?.includes('excludedPath is not a setting') ?? false);
+  expect(model.requests).toEqual([]);
+  set({ model: 'another', dreamCron: 'never' });
+  await until(() => worker.said.some((line) => line.includes('No nightly dream can be planned')));
+  set({ model: 'the-right-one' });
+  await until(async () => (await waiting(testing)).length === 0);
+  expect(model.requests.map((request) => request.model)).toEqual(['the-right-one']);
+  await worker.stop();
+});
+
 test('a supervisor can ask whether a worker is alive: one that runs is, and none is once it ended or was suspended', async () => {
   const testing = await testApp();
   expect(await testing.nocturne('worker', '--check')).toMatchObject({ code: 1 });

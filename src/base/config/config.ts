@@ -11,7 +11,7 @@ import { readMemoryNow, statNow } from '../files/files.ts';
 import { isObject, parseJson, parseWithComments } from '../text/json.ts';
 import { type Clock, fixedClock, isInstant, isZone, machineZone, systemClock } from '../time.ts';
 import { hasMovedUp, moveUp } from './former-home.ts';
-import { FIXED, isMistyped, readSettings, type Settings, settingsPath } from './settings.ts';
+import { FIXED, isMistyped, readSettings, type Settings, settingsPath, settingsSchema } from './settings.ts';
 
 /**
  * How to reach the Messages API: what the official SDK would read from the environment, as data. Of key and token, the key
@@ -230,17 +230,20 @@ export async function refreshAgentSettings({ agentMemory }: Config): Promise<voi
 
 const seenSettings = new WeakMap<Config, string>();
 
-/** Reads these again where `config.json` is another than when this was asked first, for processes that stay. */
-export async function refreshSettings(config: Config, keys: readonly (keyof Config & keyof Settings)[]): Promise<void> {
-  const path = settingsPath(config.home);
-  const look = JSON.stringify(statNow(path));
+/** With these a process is opened. */
+const OPENED_WITH = ['zone', 'queueUrl', 'databaseUrl', 'concurrency', 'requestMs'];
+
+/** What `config.json` says where it is another than when this was asked first, for processes that stay; else nothing. */
+export async function changedSettings(config: Config): Promise<Partial<Config> | undefined> {
+  const look = JSON.stringify(statNow(settingsPath(config.home)));
   const before = seenSettings.get(config);
   seenSettings.set(config, look);
-  if (before === undefined || before === look) return;
-  const settings = await readSettings(path);
-  // What it was meant to set may be none of these.
-  const unknown = settings.unknown ?? (config.unknown && 'It was corrected; it is read where this is started again.');
-  Object.assign(config, Object.fromEntries(keys.map((key) => [key, settings[key]])), { unknown });
+  if (before === undefined || before === look) return undefined;
+  const { isModelAsked, model, environment } = config;
+  const read = await loadConfig(isModelAsked ? { model } : {}, environment);
+  const names = Object.keys(settingsSchema.shape).filter((name) => !OPENED_WITH.includes(name));
+  const more = ['access', 'former', 'unknown'];
+  return Object.fromEntries([...names, ...more].map((name) => [name, read[name as keyof Config]]));
 }
 
 const projectSettingsSchema = z.looseObject({ autoMemoryEnabled: z.boolean().optional() });
