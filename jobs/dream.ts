@@ -3,7 +3,7 @@
 //
 // 1. Look at all files: what a person made of the logs is taken at their word.
 // 2. Too much missing: stop. Nothing new, nothing gone, nothing over: the index alone.
-// 3. By code: lines go that rest on what is gone alone; what the project's own files say is dropped.
+// 3. By code: lines go that rest on what is gone alone.
 // 4. Slice by slice: the entries, and the topics near them.
 // 5. A model proposes what becomes of each entry; code checks it, and asks once more for what it refuses.
 // 6. One commit per slice: topics, index, what lines rest on, what became of each entry. What is left waits for another night.
@@ -21,11 +21,9 @@ import { INDEX } from '../src/memory/memory-index.ts';
 import { Guidance } from '../src/memory/projects.ts';
 import { linesDecided } from '../src/memory/proposals.ts';
 import { logDay } from '../src/memory/text/daily-log.ts';
-import type { Change } from '../src/memory/undo-rows.ts';
 import {
   type ArchiveAfterDays,
   agedLines,
-  dropSaid,
   findArchivable,
   landAged,
   landArchiving,
@@ -40,14 +38,13 @@ import {
   landOperations,
   landTopics,
   NOTHING_TOLD,
-  settleEntries,
   toldMore,
 } from './dream/dream-landing.ts';
 import { nothingStands, type ProposeDeps, propose } from './dream/dream-proposal.ts';
 import { halved, type Slice, select, slicesOf } from './dream/dream-slices.ts';
 import {
   contextOf,
-  entriesHolding,
+  goneHolding,
   isResting,
   type NightEntry,
   type StandingFiles,
@@ -114,8 +111,8 @@ export async function dream(request: DreamRequest, deps: DreamDeps): Promise<Dre
     if (news) {
       await distil(news, night);
       end = { outcome: night.output.proposals.length > 0 ? 'proposed' : 'dreamed' };
-    }
-    if (night.output.index === null && !isIdle) await land(night, (at) => landTopics(at, [], async () => NO_CHANGES));
+    } else if (!isIdle)
+      await land(night, (at) => landTopics(at, [], async () => ({ files: [], more: {}, rows: async () => {} })));
   } catch (error) {
     failure = error;
     // Who was refused before it began is a job all the same, so that whoever looks finds out why.
@@ -143,8 +140,6 @@ interface Night {
 
 interface News extends Slice {
   files: StandingFiles;
-  /** They were gone and are back, with their lines. */
-  back: NightEntry[];
   /** What stood in the way of these in earlier nights. */
   before: Map<string, string>;
 }
@@ -161,18 +156,15 @@ async function newsOf(night: Night): Promise<News | null> {
   const files = await standingFiles(db, memory.id);
   const waits = await keepWaiting(night, files);
   const waiting = await entriesWhere(db, memory.id, "and state = 'new'");
-  const held = await entriesHolding(db, memory.id, { state: 'new', files });
-  // What a person changed has no quotes any more, and waits.
-  const back = held.filter(({ evidence }) => evidence.length > 0);
-  const gone = await entriesHolding(db, memory.id, { state: 'gone', files });
+  const gone = await goneHolding(db, memory.id, files);
   const unplaced = await unplacedOf(db, memory.id, [...waiting, ...gone]);
   const rests = new Set(unplaced.flatMap((each) => (isResting(each, clock.now()) ? each.entry : [])));
-  const isTonight = ({ id }: NightEntry) => !rests.has(id) && !waits.has(id) && !back.some((entry) => entry.id === id);
+  const isTonight = ({ id }: NightEntry) => !rests.has(id) && !waits.has(id);
   const [fresh, withdrawn] = [waiting.filter(isTonight), gone.filter(isTonight)];
   const before = new Map(unplaced.map(({ entry, reason, check = reason }) => [entry, `${entry}: ${check}`]));
   const over = await overIn(night, files);
-  const isNew = [fresh, withdrawn, back, over.found, over.due].some(({ length }) => length > 0);
-  return isNew ? { fresh, withdrawn, back, files, before } : null;
+  const isNew = [fresh, withdrawn, over.found, over.due].some(({ length }) => length > 0);
+  return isNew ? { fresh, withdrawn, files, before } : null;
 }
 
 /** What is to be put away, unless a person decides or did, and what is to be marked: this asks no model. */
@@ -223,15 +215,10 @@ async function distil(news: News, night: Night): Promise<void> {
   const { memories, memory } = night.deps;
   const place = { sql: memories.db, memory: memory.id };
   // 3.
-  if (news.back.length > 0)
-    await land(night, (at) => landTopics(at, [], async () => standingAgain(news.back, memory.id)));
   const retired = await retire(news.withdrawn, { ...place, files: news.files }, night.deps);
   if (retired.checked) await landChecked(retired.checked, night, 'code');
-  const guidance = await guidanceOf(place);
-  const unsaid = await dropSaid(news.fresh, guidance, { ...place, files: news.files });
-  if (unsaid.checked) await landChecked(unsaid.checked, night, 'code');
   // 4. to 6.
-  const files = await dreamSlices({ ...news, fresh: unsaid.rest, withdrawn: retired.rest }, night);
+  const files = await dreamSlices({ ...news, withdrawn: retired.rest }, night);
   // 7.
   const { found } = await overIn(night, await standingFiles(memories.db, memory.id, files));
   const away = night.deps.needsApproval ? proposeArchiving : landArchiving;
@@ -298,14 +285,6 @@ async function land(night: Night, work: (at: LandAt) => Promise<DreamOutput>): P
 
 function byOf({ job, request: { claim } }: Night): By {
   return { job, actor: { kind: 'job', id: job }, claim };
-}
-
-const NO_CHANGES = { files: [], more: {}, rows: async () => {} };
-
-function standingAgain(back: NightEntry[], memory: string) {
-  const ids = back.map(({ id }) => id);
-  const rows = (change: Change) => settleEntries(change, memory, { ids, why: () => '' });
-  return { ...NO_CHANGES, rows };
 }
 
 /** What the projects say whose sessions said something here. */

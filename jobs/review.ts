@@ -8,8 +8,7 @@
 // 4. Commit them as a dream does, as a job of the person's that can be undone. Inside the commit every file and entry must still
 //    be what was checked.
 //
-// In a person's own words a line keeps what it rests on where code finds support for the words in the entries; else it is the
-// person's, and rests on nothing. What a dream would leave out can be kept this way.
+// In a person's own words a line is the person's, and rests on nothing. What a dream would leave out can be kept this way.
 
 import { AppError, isAppError } from '../src/base/errors.ts';
 import { redact } from '../src/base/secrets/redact-text.ts';
@@ -26,7 +25,7 @@ import {
   putProposal,
   whatChanged,
 } from '../src/memory/proposals.ts';
-import { checkOperations, proposalSchema } from '../src/memory/text/operations.ts';
+import { proposalSchema } from '../src/memory/text/operations.ts';
 import { lineId } from '../src/memory/text/topic.ts';
 import {
   entryIds,
@@ -107,8 +106,7 @@ async function decide(id: string, word: Word, run: Run): Promise<Decided> {
     if (word.kind === 'reject') return ended('rejected', null, await reject(proposal, word.because, run));
     const changed = await whatChanged(memories.db, memory.id, proposal);
     if (changed) return ended('stale', changed);
-    const { note, job } = await accept(proposal, word, run);
-    return ended(word.kind === 'edit' ? 'edited' : 'accepted', note, job);
+    return ended(word.kind === 'edit' ? 'edited' : 'accepted', null, await accept(proposal, word, run));
   } catch (error) {
     if (isAppError(error, 'conflict')) return ended('stale', error.message);
     if (isAppError(error, 'refused')) return ended('refused', error.message);
@@ -121,26 +119,21 @@ async function placeOf({ memories, memory }: Pick<ReviewDeps, 'memories' | 'memo
   return { sql, memory: memory.id, limits, files: await standingFiles(sql, memory.id) };
 }
 
-async function accept(
-  proposal: Proposal,
-  word: Exclude<Word, { kind: 'reject' }>,
-  run: Run,
-): Promise<{ job: string; note: string | null }> {
+async function accept(proposal: Proposal, word: Exclude<Word, { kind: 'reject' }>, run: Run): Promise<string> {
   const place = await placeOf(run);
-  const { context, slice, operations: now } = await contextOfProposal(proposal, place);
+  const { context, slice } = await contextOfProposal(proposal, place);
   const did = word.kind === 'edit' ? 'edited' : 'accepted';
   // 3.
-  const drafts = { ...place, context };
-  if (proposal.madeBy === 'model') await select(slice, drafts, run.requestTokens);
-  const { archiving, operations, note } = await wordingOf({ ...proposal, operations: now }, word, { context, place });
+  if (proposal.madeBy === 'model') await select(slice, { ...place, context }, run.requestTokens);
+  const operations = await operationsFor(proposal, word, { context, place });
   // 4.
   const at = landingOf(proposal, run, { outcome: did, state: 'accepted', because: null });
   const saying = <Told extends { reason: string }>(each: Told): Told => {
     return { ...each, reason: `A person ${did === 'edited' ? 'reworded' : 'accepted'} ${proposal.id}: ${each.reason}` };
   };
-  if (archiving) await landArchiving([saying(archiving)], at);
+  if (proposal.archiving) await landArchiving([saying(proposal.archiving)], at);
   else await landOperations({ operations: operations.map(saying), context, slice }, at);
-  return { job: at.by.job, note };
+  return at.by.job;
 }
 
 /** How a decision is landed: its job, what must still be so, and what becomes of the proposal. */
@@ -172,17 +165,12 @@ function landingOf(
   };
 }
 
-interface Wording extends Pick<Proposal, 'archiving' | 'operations'> {
-  /** Where the line rests on no entry. */
-  note: string | null;
-}
-
 /** What is to be done, as a person says it, where code lets it through. Errors: `refused` where not. */
-async function wordingOf(
+async function operationsFor(
   proposal: Proposal,
   word: Exclude<Word, { kind: 'reject' }>,
   at: { context: NightContext; place: ProposalPlace },
-): Promise<Wording> {
+): Promise<Operation[]> {
   const { context, place } = at;
   const { archiving, operations } = proposal;
   if (word.kind === 'edit') return inWords(proposal, { ...word, text: (await redact(word.text)).text }, at);
@@ -194,7 +182,7 @@ async function wordingOf(
   }
   const problems = archiving ? [] : checkProposal(proposal, context, place.limits);
   if (problems.length > 0) throw new AppError('refused', problems.join('\n'));
-  return { archiving, operations, note: null };
+  return operations;
 }
 
 /**
@@ -227,68 +215,44 @@ async function reject(proposal: Proposal, typed: string | undefined, run: Run): 
   return at.by.job;
 }
 
-/** Errors: `refused` for what cannot be a line there. */
+/** A person's words rest on no entry. Errors: `refused` for what cannot be a line there. */
 async function inWords(
   proposal: Proposal,
-  { text, topic }: { text: string; topic?: string },
+  { text, topic: name }: { text: string; topic?: string },
   at: { context: NightContext; place: ProposalPlace },
-): Promise<Wording> {
-  const { context, place } = at;
+): Promise<Operation[]> {
   const [head, ...rest] = proposal.operations;
   if (!head) throw new AppError('refused', 'It has no words to edit.');
   const texts = text.split(/\r?\n/).flatMap((line) => line.trim().replace(/^[-*+]\s+/, '') || []);
   if (texts.length === 0) throw new AppError('refused', 'No text was given. To leave it out, reject it.');
-  const written = await writingOf(head, { texts, topic, ...at });
+  const lines = texts.map((each) => ({ text: each, entries: [] }));
+  const written: Put = { ...(await placeOfWords(head, { name, ...at })), in: lines, entries: entryIds(head) };
   const parsed = proposalSchema.safeParse({ operations: [written] });
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
-    const what = issue?.path.includes('topic') ? `${JSON.stringify(topic)} cannot be a topic` : 'That cannot be a line';
+    const what = issue?.path.includes('topic') ? `${JSON.stringify(name)} cannot be a topic` : 'That cannot be a line';
     throw new AppError('refused', `${what}: it ${issue?.message ?? 'is not one'}.`);
   }
-  const operations = [written, ...rest];
-  if (checkOperations(operations, context, place.limits).length === 0)
-    return { archiving: null, operations, note: null };
-  refuseWhatIsNotAboutWords(written, { proposal, head, ...at });
-  const lines = linesIn(written).map((line) => ({ text: line.text, entries: [] }));
-  const persons = { ...written, in: lines, entries: entryIds(written) };
-  const note = 'The line is yours: no entry supports it in these words.';
-  return { archiving: null, operations: [persons, ...rest], note };
+  const topic = at.context.topics.get(written.topic ?? '');
+  if (topic?.isPinned) throw new AppError('refused', `The topic ${topic.name} is pinned.`);
+  const replaced = new Set(linesOut(written));
+  const isSaid = texts.map(lineId).some((id) => topic?.lines.has(id) && !replaced.has(id));
+  if (isSaid) throw new AppError('refused', `${topic?.name} says that already.`);
+  return [written, ...rest];
 }
 
-async function writingOf(
+/** Where a person's words go: in the place of the proposed ones, or into a topic where it was to be left out. */
+async function placeOfWords(
   head: Operation,
-  { texts, topic, context, place }: { texts: string[]; topic?: string; context: NightContext; place: ProposalPlace },
+  { name: given, context, place }: { name?: string; context: NightContext; place: ProposalPlace },
 ): Promise<Put> {
-  const entries = entryIds(head);
-  const before = linesIn(head);
-  if (head.kind === 'put' && before.length > 0) {
-    const isSameCount = texts.length === before.length;
-    const lines = texts.map((text, at) => ({ text, entries: (isSameCount && before[at]?.entries) || entries }));
-    return { ...head, in: lines };
-  }
+  if (head.kind === 'put' && linesIn(head).length > 0) return head;
   if (head.kind !== 'drop') throw new AppError('refused', 'It takes lines out and has no words to edit.');
-  const name = topic ?? (head.of === undefined ? undefined : topicOfLine(head.of, context)?.name);
+  const name = given ?? (head.of === undefined ? undefined : topicOfLine(head.of, context)?.name);
   if (name === undefined)
     throw new AppError('refused', 'It would be left out. To keep it, name the topic that it goes into: --topic NAME.');
   await openNamed([name], { ...place, context });
-  const type = context.entries.get(entries[0] ?? '')?.type ?? 'project';
+  const type = context.entries.get(head.entries[0] ?? '')?.type ?? 'project';
   const begin = context.topics.has(name) ? {} : { description: name.replaceAll('-', ' '), type };
-  return { kind: 'put', reason: head.reason, topic: name, ...begin, in: texts.map((text) => ({ text, entries })) };
-}
-
-/** What a person's words cannot mend: the proposal itself, a pinned topic, a line that stands there already. */
-function refuseWhatIsNotAboutWords(
-  written: Put,
-  at: { proposal: Proposal; head: Operation; context: NightContext; place: ProposalPlace },
-): void {
-  const { proposal, head, context, place } = at;
-  const before = head.kind === 'put' ? checkProposal(proposal, context, place.limits) : [];
-  const topic = context.topics.get(written.topic ?? '');
-  if (topic?.isPinned) before.push(`The topic ${topic.name} is pinned.`);
-  const replaced = new Set(linesOut(written));
-  for (const { text } of linesIn(written)) {
-    const id = lineId(text);
-    if (topic?.lines.has(id) && !replaced.has(id)) before.push(`${topic.name} says that already.`);
-  }
-  if (before.length > 0) throw new AppError('refused', before.join('\n'));
+  return { kind: 'put', reason: head.reason, topic: name, ...begin };
 }

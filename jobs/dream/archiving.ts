@@ -1,5 +1,4 @@
-// What a dream does without a model. At its beginning: lines that rest on nothing but entries which are gone go; entries that the
-// project's own files say, or memories that are no topics, are dropped, but for what a person said. At its end it puts away: what a
+// What a dream does without a model. At its beginning: lines that rest on nothing but entries which are gone go. At its end it puts away: what a
 // project's own files say by now, habits that were seen once and never again, states that nobody told again, dates that are past, then
 // what was not asked for or changed in a long time; user and feedback last. Put away means `archive/`: out of the index, found by a
 // search and by the next dream, and back when that touches it. It never touches what is pinned, what no dream wrote, or what was used or
@@ -23,7 +22,6 @@ import {
   mayBeOver,
   newTopic,
   parseTopic,
-  saidId,
   seenOnceOn,
   type TopicLine,
   withoutMark,
@@ -33,14 +31,7 @@ import { entryIds, isAskedFor, type Operation } from '../../src/rules/dream-cont
 import type { Found } from '../../src/rules/lessons.ts';
 import { tellsState } from '../../src/rules/states.ts';
 import { type Checked, type DreamOutput, type LandAt, landTopics, settleEntries } from './dream-landing.ts';
-import {
-  contextOf,
-  type NightEntry,
-  openTopic,
-  type StandingFile,
-  type StandingFiles,
-  saidElsewhere,
-} from './topic-draft.ts';
+import { contextOf, type NightEntry, openTopic, type StandingFile, type StandingFiles } from './topic-draft.ts';
 
 export type CodePlace = { sql: Sql; memory: string; files: StandingFiles };
 
@@ -77,24 +68,6 @@ export async function retire(
   const done = gone.filter((entry) => !rest.includes(entry));
   if (done.length + operations.length === 0) return { checked: null, rest };
   return { checked: { operations, context, slice: { fresh: [], withdrawn: done } }, rest };
-}
-
-/** Drops the entries that the project's own files say, or a memory that is no topic. */
-export async function dropSaid(fresh: NightEntry[], guidance: Guidance, { files }: CodePlace): Promise<ByCode> {
-  const elsewhere = fresh.length > 0 ? saidElsewhere(files) : new Map<string, { path: string; id: string }>();
-  const operations = fresh.flatMap(({ id, by, text, name }): Operation[] => {
-    if (by === 'person') return [];
-    const drop = { kind: 'drop' as const, entries: [id] };
-    const file = guidance.saying(text, name ?? '');
-    if (file !== undefined) return [{ ...drop, because: 'in-repository', reason: `${file} says it.` }];
-    const line = elsewhere.get(saidId(text));
-    return line ? [{ ...drop, because: 'duplicate', of: line.id, reason: `${line.path} says it.` }] : [];
-  });
-  if (operations.length === 0) return { checked: null, rest: fresh };
-  const dropped = new Set(operations.flatMap(entryIds));
-  const slice = { fresh: fresh.filter(({ id }) => dropped.has(id)), withdrawn: [] };
-  const checked = { operations, slice, context: await contextOf(slice, files) };
-  return { checked, rest: fresh.filter(({ id }) => !dropped.has(id)) };
 }
 
 // Putting away.

@@ -1,7 +1,6 @@
 // What a dream in review mode does in place of its commits: every operation waits as a proposal, and no file of the memory changes. And
-// what becomes of what waits: it is kept from being asked about again, and let go of where it does not hold any more. Two proposals of the
-// same line become one that rests on the entries of both. A person is shown each as a diff of the files, with why it is proposed and the
-// words that it rests on.
+// what becomes of what waits: it is kept from being asked about again, and let go of where it does not hold any more. A person is shown
+// each as a diff of the files, with why it is proposed and the words that it rests on.
 
 import { newId, type Sql } from '../../src/db/sql.ts';
 import type { FileChange } from '../../src/memory/commit.ts';
@@ -18,7 +17,6 @@ import {
   whatChanged,
 } from '../../src/memory/proposals.ts';
 import { type Archiving, bundle, checkOperations, editsOf } from '../../src/memory/text/operations.ts';
-import { lineId } from '../../src/memory/text/topic.ts';
 import type { Change } from '../../src/memory/undo-rows.ts';
 import {
   entryIds,
@@ -47,9 +45,7 @@ export function proposeOperations(checked: Checked, at: LandAt, madeBy: Proposal
   const { context, slice, operations: all, refused, left } = checked;
   const memory = at.memory.id;
   const known = new Map([...slice.fresh, ...slice.withdrawn].map((entry) => [entry.id, entry]));
-  const made = bundle(all).map((bundled): Proposal => {
-    // Words for a topic that the model had not seen would be left aside by the dream.
-    const operations = bundled.map((each) => withoutDescription(each, context, (topic) => topic.isUnseen === true));
+  const made = bundle(all).map((operations): Proposal => {
     const entries = [...new Set(operations.flatMap(entryIds))].flatMap((id) => known.get(id) ?? []);
     return {
       ...fresh(at, madeBy),
@@ -60,21 +56,14 @@ export function proposeOperations(checked: Checked, at: LandAt, madeBy: Proposal
   // A gone entry on which no line rests that may go needs no decision.
   const proposed = new Set(made.flatMap(({ entries }) => entries.map(({ id }) => id)));
   const settled = { fresh: [], withdrawn: slice.withdrawn.filter(({ id }) => !proposed.has(id)) };
-  return landTopics(at, [], async (sql) => {
-    const waiting = await openProposals(sql, memory);
-    const joined = made.map((proposal) => joinWaiting(proposal, waiting));
-    return {
-      files: [],
-      more: { proposals: joined.map(({ proposal }) => proposal.id), refused, left },
-      async rows(change) {
-        await settle(change, memory, { checked: { ...checked, operations: [], slice: settled }, lost: new Set() });
-        for (const { proposal, instead } of joined) {
-          if (instead) await change.drop('proposal', { id: instead });
-          await putProposal(change, memory, proposal);
-        }
-      },
-    };
-  });
+  return landTopics(at, [], async () => ({
+    files: [],
+    more: { proposals: made.map(({ id }) => id), refused, left },
+    async rows(change) {
+      await settle(change, memory, { checked: { ...checked, operations: [], slice: settled }, lost: new Set() });
+      for (const proposal of made) await putProposal(change, memory, proposal);
+    },
+  }));
 }
 
 /** The same for what would be put away. */
@@ -84,7 +73,7 @@ export function proposeArchiving(archiving: readonly Archiving[], at: LandAt): P
     const made: Proposal[] = [];
     for (const each of archiving) {
       const file = (await headAt(sql, memory, each.topic))?.id ?? null;
-      const files = [{ path: each.topic, file, description: null, lines: each.lines }];
+      const files = [{ path: each.topic, file, lines: each.lines }];
       made.push({ ...fresh(at, 'code'), operations: [], archiving: each, files, entries: [] });
     }
     const rows = async (change: Change) => {
@@ -100,49 +89,13 @@ function fresh({ memories, by }: LandAt, madeBy: Proposal['madeBy']) {
   return { id, job: by.job, at, madeBy, state: 'open', decidedAt: null, because: null } as const;
 }
 
-function withoutDescription(
-  operation: Operation,
-  { topics }: NightContext,
-  isOut: (topic: DraftTopic) => boolean,
-): Operation {
-  const topic = operation.kind === 'put' ? topics.get(operation.topic ?? '') : undefined;
-  if (operation.kind !== 'put' || !topic || !isOut(topic)) return operation;
-  const { description: _, ...rest } = operation;
-  return rest;
-}
-
-/** The proposal, resting also on the entries of one that waits and says the same; `instead` of which it waits. */
-function joinWaiting(proposal: Proposal, waiting: Proposal[]): { proposal: Proposal; instead?: string } {
-  const shape = shapeOf(proposal);
-  const same = shape && waiting.find((other) => shapeOf(other) === shape);
-  const [mine, theirs] = [proposal.operations[0], same ? same.operations[0] : undefined];
-  if (!same || mine?.kind !== 'put' || theirs?.kind !== 'put') return { proposal };
-  const lines = linesIn(mine).map((line) => {
-    const other = linesIn(theirs).find(({ text }) => lineId(text) === lineId(line.text));
-    return { ...line, entries: [...new Set([...(other?.entries ?? []), ...line.entries])] };
-  });
-  const entries = [...new Set([...(theirs.entries ?? []), ...(mine.entries ?? [])])];
-  const others = same.entries.filter(({ id }) => !proposal.entries.some((base) => base.id === id));
-  const operations = [{ ...mine, in: lines, entries }];
-  return { proposal: { ...proposal, operations, entries: [...others, ...proposal.entries] }, instead: same.id };
-}
-
-/** The same for proposals of the same lines in the same place; null where they are not to be joined. */
-function shapeOf({ operations, madeBy }: Proposal): string | null {
-  const [operation, ...more] = operations;
-  if (!operation || more.length > 0 || madeBy !== 'model' || linesIn(operation).length === 0) return null;
-  const lines = linesIn(operation).map(({ text }) => lineId(text));
-  return JSON.stringify([(operation as Put).topic, linesOut(operation).toSorted(), lines.sort()]);
-}
-
 /** The files that operations touch or rest on, as the context has them. */
 export function basesOf(operations: Operation[], context: NightContext): FileBase[] {
   const bases = new Map<string, FileBase>();
   const add = (path: string, topic: DraftTopic | undefined, lines: Iterable<string>) => {
     const known = bases.get(path);
-    const description = topic ? lineId(topic.description) : null;
     const all = [...new Set([...(known?.lines ?? []), ...lines])].sort();
-    bases.set(path, { path, file: topic?.file ?? null, description, lines: all });
+    bases.set(path, { path, file: topic?.file ?? null, lines: all });
   };
   for (const { path, from, renamedFrom, remove } of editsOf(operations, context)) {
     const topic = [...context.topics.values()].find((each) => each.path === (renamedFrom ?? path));
@@ -159,15 +112,11 @@ export function basesOf(operations: Operation[], context: NightContext): FileBas
 
 export type ProposalPlace = { sql: Sql; memory: string; files: StandingFiles; limits: { memoryBytes: number } };
 
-/** The entries and files of a proposal as they stand, with its operations: none replaces a description that someone wrote meanwhile. */
+/** The entries and files of a proposal as they stand. */
 export async function contextOfProposal(
-  { entries, files: bases, operations: proposed }: Proposal,
+  { entries, files: bases }: Proposal,
   { sql, memory, files }: Pick<ProposalPlace, 'sql' | 'memory' | 'files'>,
-): Promise<{
-  context: NightContext;
-  slice: { fresh: NightEntry[]; withdrawn: NightEntry[] };
-  operations: Operation[];
-}> {
+): Promise<{ context: NightContext; slice: { fresh: NightEntry[]; withdrawn: NightEntry[] } }> {
   const lines = new Map([...files.values()].map(({ id, topic }) => [id, new Set(topic.lines.map(({ id }) => id))]));
   const rows = await entriesAmong(sql, memory, { column: 'id', of: entries.map(({ id }) => id) });
   const isGone = new Set(entries.flatMap((base) => (base.isGone ? base.id : [])));
@@ -180,9 +129,7 @@ export async function contextOfProposal(
   const slice = { fresh: rows.filter(({ id }) => !isGone.has(id)), withdrawn };
   const context = await contextOf(slice, files);
   for (const { path } of bases) await openTopic(path, { sql, memory, files, context });
-  const isLate = ({ from, path, description }: DraftTopic) =>
-    bases.find((base) => base.path === (from ?? path))?.description !== lineId(description);
-  return { context, slice, operations: proposed.map((each) => withoutDescription(each, context, isLate)) };
+  return { context, slice };
 }
 
 /** What is wrong with a proposal by itself, in the context as it stands; empty where it may be carried out. */
@@ -216,8 +163,8 @@ export async function waitingNow(
   const drop: Proposal[] = [];
   const entries = new Set<string>();
   for (const proposal of await openProposals(sql, memory)) {
-    const { context, operations } = await contextOfProposal(proposal, place);
-    const isWhole = proposal.archiving || checkProposal({ ...proposal, operations }, context, limits).length === 0;
+    const { context } = await contextOfProposal(proposal, place);
+    const isWhole = proposal.archiving || checkProposal(proposal, context, limits).length === 0;
     if (!isWhole || (await whatChanged(sql, memory, proposal)) !== null) drop.push(proposal);
     else for (const { id } of proposal.entries) entries.add(id);
   }
@@ -288,8 +235,8 @@ async function showProposal(proposal: Proposal, place: Place): Promise<ShownProp
 /** What a proposal would change in the files as they are. */
 async function diffOf(proposal: Proposal, place: Place): Promise<string> {
   const { sql, memory } = place;
-  const { archiving } = proposal;
-  const { context, operations } = await contextOfProposal(proposal, place);
+  const { archiving, operations } = proposal;
+  const { context } = await contextOfProposal(proposal, place);
   const changes = archiving
     ? (await changesOfArchiving(sql, memory, { path: archiving.topic, parts: [archiving] })).changes
     : await changesOf(sql, memory, operations, context);

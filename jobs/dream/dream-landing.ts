@@ -1,18 +1,14 @@
 // Lands operations: the topics, the index built from them, what lines rest on, what became of each entry, and what the job tells of
 // it, in one commit; for a dream, and for what a person accepted of what had waited.
 // Promises: the operations are applied to the files as they are at that moment, so that an edit made while the model was
-// thinking survives; of each entry that is settled the row says where it went: into a line, or dropped, and why; a topic that a line
-// elsewhere links keeps its name.
+// thinking survives; of each entry that is settled the row says where it went: into a line, or dropped, and why.
 
-import { AppError } from '../../src/base/errors.ts';
 import { allOf, type Sql } from '../../src/db/sql.ts';
 import { type By, type Committed, commit, type FileChange } from '../../src/memory/commit.ts';
 import { headAt } from '../../src/memory/file-rows.ts';
 import type { Memories, MemoryRow } from '../../src/memory/memories.ts';
-import { generatedLines, INDEX, type IndexSize, withBuiltIndex } from '../../src/memory/memory-index.ts';
+import { INDEX, type IndexSize, withBuiltIndex } from '../../src/memory/memory-index.ts';
 import { restsOf } from '../../src/memory/rests.ts';
-import { readLines } from '../../src/memory/text/blocks.ts';
-import { linksIn } from '../../src/memory/text/index-file.ts';
 import { applyEdit, editsOf, renamed, type TopicEdit } from '../../src/memory/text/operations.ts';
 import type { Left } from '../../src/memory/text/proposed-operations.ts';
 import { lineId, withoutMark } from '../../src/memory/text/topic.ts';
@@ -113,17 +109,8 @@ export function landOperations(checked: Checked, at: LandAt): Promise<DreamOutpu
 }
 
 /** What operations do to files as they stand. */
-export async function changesOf(
-  sql: Sql,
-  memory: string,
-  operations: Operation[],
-  context: NightContext,
-): Promise<FileChange[]> {
-  const edits = editsOf(operations, context);
-  await refuseLinked(sql, memory, edits);
-  const files: FileChange[] = [];
-  for (const edit of edits) files.push(await changeOf(sql, memory, edit));
-  return files;
+export function changesOf(sql: Sql, memory: string, operations: Operation[], context: NightContext) {
+  return Promise.all(editsOf(operations, context).map((edit) => changeOf(sql, memory, edit)));
 }
 
 interface TopicsPlan {
@@ -160,12 +147,9 @@ export async function landTopics(
 }
 
 /** Whether the index says what the topics are by now. */
-export async function isIndexCurrent({
-  memories: { db },
-  memory,
-}: Pick<LandAt, 'memories' | 'memory'>): Promise<boolean> {
-  const current = (await headAt(db, memory.id, INDEX))?.content?.toString() ?? null;
-  const index = await withBuiltIndex(db, memory, []);
+export async function isIndexCurrent({ memories, memory }: Pick<LandAt, 'memories' | 'memory'>): Promise<boolean> {
+  const current = (await headAt(memories.db, memory.id, INDEX))?.content?.toString() ?? null;
+  const index = await withBuiltIndex(memories.db, memory, []);
   const wanted = await index.files.find(({ path }) => path === INDEX)?.make(current);
   return wanted === current || index.size().topics === 0;
 }
@@ -262,25 +246,4 @@ function toldOf({ operations, context }: Checked, edits: TopicEdit[]): ToldOpera
       ...(over.length > 0 && { over }),
     };
   });
-}
-
-/** Errors: `refused` where a line of another file links a topic that is renamed: it keeps its name. */
-export async function refuseLinked(sql: Sql, memory: string, edits: readonly TopicEdit[]): Promise<void> {
-  for (const { renamedFrom: to } of edits) {
-    if (to === undefined) continue;
-    const rows = await sql.all<{ path: string }>(
-      `select distinct file.path from line join file on file.memory = line.memory and file.id = line.file
-       where line.memory = ? and line.text like ? and file.path <> ?`,
-      ...[memory, `%${to.toLowerCase()}%`, to],
-    );
-    const generated = await generatedLines(sql, memory);
-    for (const path of [INDEX, ...rows.map((row) => row.path)]) {
-      const text = (await headAt(sql, memory, path))?.content?.toString() ?? '';
-      const own = readLines(text).filter((line) => path !== INDEX || !generated.has(lineId(line.text)));
-      if (!own.some((line) => linksIn(line.text).includes(to))) continue;
-      throw new AppError('refused', `A line of ${path} links ${to}, so it keeps its name.`, {
-        remedy: 'Leave the name.',
-      });
-    }
-  }
 }

@@ -8,25 +8,23 @@ import type { ToolDefinition } from '../../src/agent/agent-types.ts';
 import type { Tool } from '../../src/agent/tools.ts';
 import { type AgentDeps, runWithTools } from '../../src/agent/tools.ts';
 import { costMicroUsd, type Price } from '../../src/base/config/prices.ts';
-import { AppError, isAppError } from '../../src/base/errors.ts';
+import { AppError } from '../../src/base/errors.ts';
 import { asData, NONE, renderPrompt } from '../../src/base/prompt.ts';
 import { redact } from '../../src/base/secrets/redact-text.ts';
 import { type Clock, dayOf } from '../../src/base/time.ts';
 import { entriesWhere } from '../../src/memory/entries.ts';
 import type { Memories, MemoryRow } from '../../src/memory/memories.ts';
-import { placeOf } from '../../src/memory/memory-paths.ts';
 import { describePlace } from '../../src/memory/projects.ts';
-import { editsOf, entryLines, nameOfSession, proposalSchema, renderTopics } from '../../src/memory/text/operations.ts';
+import { entryLines, nameOfSession, proposalSchema, renderTopics } from '../../src/memory/text/operations.ts';
 import { MOST_PROBLEMS, ProposedOperations, replyTo } from '../../src/memory/text/proposed-operations.ts';
 import { withoutTagLines } from '../../src/rules/as-read.ts';
 import { linesOut, type Operation, sessionOf } from '../../src/rules/dream-context.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
-import { refuseLinked } from './dream-landing.ts';
 import { type Shown, type Slice, select, slicesOf } from './dream-slices.ts';
 import {
   contextOf,
   type DraftPlace,
-  entriesHolding,
+  goneHolding,
   type NightEntry,
   openHolding,
   openNamed,
@@ -104,7 +102,10 @@ export const PROPOSAL_TOOL: Extract<ToolDefinition, { kind: 'custom' }> = {
 
 /** Asks the model until code finds nothing wrong, or its turns end. Errors: `oversize` where the model finds the request too long. */
 export async function propose(asked: Asked, deps: ProposeDeps): Promise<ProposedOperations> {
-  const proposed = proposedFor(asked.place, deps);
+  const { place } = asked;
+  const { limits } = deps.memories;
+  const read = (operation: Operation) => readNamed(operation, place);
+  const proposed = new ProposedOperations({ context: place.context, limits, read });
   const tool: Tool = { definition: PROPOSAL_TOOL, call: async (input) => replyTo(await proposed.take(input)) };
   await runWithTools({ memory: deps.memory.id, ...(await requestFor(asked, deps)) }, [tool], deps);
   return proposed;
@@ -117,40 +118,11 @@ export function nothingStands({ place }: Asked): AppError {
   });
 }
 
-function proposedFor(place: DraftPlace, { memories, memory }: ProposeDeps): ProposedOperations {
-  const { context } = place;
-  return new ProposedOperations({
-    context,
-    limits: memories.limits,
-    read: (operation) => answered(() => readNamed(operation, place, memory.dir)),
-    keepsName: async (rename) => {
-      const [linked = null] = await answered(() => refuseLinked(place.sql, place.memory, editsOf([rename], context)));
-      return linked;
-    },
-  });
-}
-
 /** Reads what an operation names and was not shown. */
-async function readNamed(operation: Operation, place: DraftPlace, dir: string | null): Promise<void> {
-  const names =
-    operation.kind === 'drop' ? [] : [operation.topic, operation.kind === 'rename' ? operation.to : undefined];
-  for (const name of names) {
-    // What stands there may be no file of the memory: a link that leads out of it.
-    if (name !== undefined && dir !== null) placeOf(dir, `${name}.md`);
-    if (name !== undefined) await openNamed([name], place);
-  }
+async function readNamed(operation: Operation, place: DraftPlace): Promise<void> {
+  if (operation.kind === 'put' && operation.topic !== undefined) await openNamed([operation.topic], place);
+  if (operation.kind === 'rename') await openNamed([operation.topic, operation.to], place);
   await openHolding(linesOut(operation), place);
-}
-
-/** What code says against something, if anything. */
-async function answered(work: () => Promise<unknown>): Promise<string[]> {
-  try {
-    await work();
-    return [];
-  } catch (error) {
-    if (isAppError(error, 'bad-input') || isAppError(error, 'refused')) return [error.message];
-    throw error;
-  }
 }
 
 export interface DreamEstimate {
@@ -182,7 +154,7 @@ export async function estimateDream(
   const { db: sql } = memories;
   const files = await standingFiles(sql, memory.id);
   const fresh: NightEntry[] = await entriesWhere(sql, memory.id, "and state = 'new'");
-  const withdrawn = await entriesHolding(sql, memory.id, { state: 'gone', files });
+  const withdrawn = await goneHolding(sql, memory.id, files);
   const requests: DreamEstimate['requests'] = [];
   for (const slice of slicesOf({ fresh, withdrawn }, mostTokens)) {
     const place = { sql, memory: memory.id, files, context: await contextOf(slice, files) };

@@ -20,7 +20,6 @@ import {
   isArchivePath,
   isTopicFile,
   parseTopic,
-  saidId,
   seenOnceOn,
   type Topic,
   withoutMark,
@@ -206,33 +205,18 @@ async function openUnseen(path: string, place: DraftPlace): Promise<void> {
   if (topic && !before.has(topic.name)) topic.isUnseen = true;
 }
 
-/** What memories say that are no topics, by line and by sentence; each with the file and the line that says it. */
-export function saidElsewhere(files: StandingFiles): Map<string, { path: string; id: string }> {
-  const said = new Map<string, { path: string; id: string }>();
-  for (const { path, topic } of files.values()) {
-    if (isTopicFile(path)) continue;
-    for (const { id, text } of topic.lines)
-      for (const part of [text, ...text.split(/(?<=[.!?])\s+/)]) said.set(saidId(part), { path, id });
-  }
-  return said;
-}
-
 export interface NightEntry extends KeptEntry {
-  /** Of one that is gone, or was and came back, the lines that rest on it and stand. */
+  /** Of one that is gone, the lines that rest on it and stand. */
   holds?: { file: string; line: string }[];
 }
 
-/** Those in a state on which lines rest that stand, with these. */
-export async function entriesHolding(
-  sql: Sql,
-  memory: string,
-  { state, files }: { state: 'gone' | 'new'; files: StandingFiles },
-): Promise<NightEntry[]> {
+/** Those that are gone on which lines rest that stand, with these. */
+export async function goneHolding(sql: Sql, memory: string, files: StandingFiles): Promise<NightEntry[]> {
   const lines = new Map([...files.values()].map(({ id, topic }) => [id, new Set(topic.lines.map((line) => line.id))]));
   const rests = await sql.all<{ source: string; file: string; line: string }>(
     `select r.source, r.file, r.line from rests r join entry e on e.memory = r.memory and e.id = r.source
-     where r.memory = ? and e.state = ?`,
-    ...[memory, state],
+     where r.memory = ? and e.state = 'gone'`,
+    memory,
   );
   const holds = Map.groupBy(
     rests.filter(({ file, line }) => lines.get(file)?.has(line)),

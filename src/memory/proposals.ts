@@ -15,10 +15,8 @@ import type { Change } from './undo-rows.ts';
 /** A file that a proposal touches, or rests on, as it was. */
 export interface FileBase {
   path: string;
-  /** Null, here and below: there was no file. */
+  /** Null: there was no file. */
   file: string | null;
-  /** The id that its description had as a line. */
-  description: string | null;
   /** Ids of the lines that are taken out, or that stand for what is dropped. */
   lines: string[];
 }

@@ -289,37 +289,32 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
       expect((await proposals()).map(({ topic }) => topic)).toEqual(['alpha.md', 'gamma.md']);
     }));
 
-  it('the same said again before anybody decided is one proposal that rests on both', () =>
-    reviewed(engine, {}, async ({ say, dream, proposals, decide, db }) => {
+  it('the same said again before anybody decided waits by itself, and is judged anew once the first is accepted', () =>
+    reviewed(engine, {}, async ({ say, dream, proposals, decide, file }) => {
       await say('Alpha', 1001);
       await dream();
       await say('Alpha', 1001);
       await dream();
-      const waiting = await proposals();
-      expect(waiting).toHaveLength(1);
-      expect(waiting[0]?.entries).toHaveLength(2);
-      expect(await decide(accept)).toMatchObject([{ outcome: 'accepted' }]);
-      expect(await db.all('select distinct state from entry')).toEqual([{ state: 'placed' }]);
+      expect(await proposals()).toHaveLength(2);
+      const [, second] = await decide(accept);
+      expect(second).toMatchObject({ outcome: 'refused' });
+      expect((await file('alpha.md')).match(/^- /gm)).toHaveLength(1);
+      await dream();
+      expect((await proposals()).map(({ id }) => id)).not.toContain(second?.id);
     }));
 
-  it('a line that code can find in the entries keeps them in a person’s words; any other is the person’s', () =>
-    reviewed(engine, {}, async ({ say, dream, proposals, decide, file, db, row }) => {
-      const alpha = await say('Alpha', 1001);
+  it('in a person’s words a line is the person’s, without the secrets in it, and its entries are done with', () =>
+    reviewed(engine, {}, async ({ say, dream, proposals, decide, file, db, row, states }) => {
       await say('Beta', 1002);
       await dream();
-      const idOf = async (topic: string) => (await proposals()).find((each) => each.topic === topic)?.id ?? '';
-      const [first, second] = [await idOf('alpha.md'), await idOf('beta.md')];
-      const edit = (id: string, text: string) => decide({ ids: [id], word: { kind: 'edit', text } });
-      expect(await edit(first, 'Port 1001 is where Alpha listens.')).toMatchObject([{ outcome: 'edited', why: null }]);
+      const [proposal] = await proposals();
       const secret = `ghp_${'a1B2c3D4e5F6'.repeat(3)}`;
-      expect(await edit(second, `Beta listens on 7777, with ${secret}.`)).toMatchObject([
-        { outcome: 'edited', why: expect.stringContaining('yours') },
-      ]);
-      const linesOf = (path: string) => explainLines(db, { memory: row.id, path });
-      expect(await linesOf('alpha.md')).toMatchObject([{ entries: [{ id: alpha }] }]);
-      expect(await linesOf('beta.md')).toMatchObject([{ isPersons: true }]);
+      const word = { kind: 'edit', text: `Beta listens on 7777, with ${secret}.` } as const;
+      expect(await decide({ ids: [proposal?.id ?? ''], word })).toMatchObject([{ outcome: 'edited', why: null }]);
+      expect(await explainLines(db, { memory: row.id, path: 'beta.md' })).toMatchObject([{ isPersons: true }]);
       expect(await file('beta.md')).toContain('7777');
       expect(await file('beta.md')).not.toContain(secret);
+      expect(await states()).toEqual({ 'Beta listens on port 1002.': 'dropped' });
     }));
 
   it('what a dream would leave out waits too, and is kept where a person says so', () =>

@@ -174,7 +174,7 @@ export async function fillMemory({ app, store: memory }: { app: App; store: Memo
             archiving: null,
           },
           operations: [operation],
-          files: [{ path, file: head?.id ?? null, description: null, lines: [] }],
+          files: [{ path, file: head?.id ?? null, lines: [] }],
           entries: [entryBase({ ...entry }, false)],
           ...{ state: 'open', decidedAt: null, because: null },
         });

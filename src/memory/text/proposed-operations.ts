@@ -26,10 +26,8 @@ import { withoutMark } from './topic.ts';
 interface CheckedAgainst {
   context: DreamContext;
   limits: { memoryBytes: number };
-  /** Reads what an operation names and was not shown into the context; answers what cannot be changed of it, a sentence each. */
-  read(operation: Operation): Promise<string[]>;
-  /** Why a topic keeps its name; null: it may have another. */
-  keepsName(rename: Operation): Promise<string | null>;
+  /** Reads what an operation names and was not shown into the context. */
+  read(operation: Operation): Promise<void>;
 }
 
 /** One of the operations of a call. */
@@ -39,7 +37,7 @@ interface Sent {
   /** The entries that it is about, as far as it has a shape. */
   entries: string[];
   operation: Operation | null;
-  /** What is wrong with its shape, or with what it names. */
+  /** What is wrong with its shape. */
   problems: string[];
 }
 
@@ -121,7 +119,7 @@ export class ProposedOperations {
       return about.some((each) => !each.operation || !areOfOneChange(operation, each.operation));
     };
     const earlier = this.#standing.filter((operation) => !isResent(operation));
-    for (const each of sent) if (each.operation) each.problems.push(...(await this.#against.read(each.operation)));
+    for (const { operation } of sent) if (operation) await this.#against.read(operation);
     const shaped = [
       ...earlier.map((operation): Sent => ({ entries: entryIds(operation), operation, problems: [] })),
       ...sent.filter(({ operation }) => operation),
@@ -150,12 +148,6 @@ export class ProposedOperations {
       const beside = all.filter((other) => other.operation === each.operation || kept.includes(other));
       if (fallen.length > 1 && faultsIn(beside).every((found) => found.length === 0)) kept = beside;
       else wrong.push(each);
-    }
-    for (const each of kept.filter(({ operation }) => operation.kind === 'rename')) {
-      const linked = await this.#against.keepsName(each.operation);
-      if (linked === null) continue;
-      kept = kept.filter((other) => other !== each);
-      wrong.push({ ...each, problems: [linked] });
     }
     this.#standing = kept.map(({ operation }) => operation);
     return this.#verdict(kept, wrong);

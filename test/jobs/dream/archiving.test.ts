@@ -121,8 +121,13 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
       { type: 'feedback', text: 'Lint is to be run first.', cwd },
       { type: 'feedback', text: 'Npm is used here.', cwd },
     );
-    expect(told(report)).toEqual(['drop: CLAUDE.md says it.', 'add: New.', 'retire: CLAUDE.md says it now.']);
-    expect(has('commits.md')).toBe(false);
+    expect(told(report)).toEqual([
+      'add: New.',
+      'add: New.',
+      'retire: CLAUDE.md says it now.',
+      'retire: CLAUDE.md says it now.',
+    ]);
+    expect(['commits.md', 'lint.md'].map(has)).toEqual([false, false]);
     expect(await file('npm.md')).toContain('- Npm is used here.');
   });
 

@@ -137,7 +137,7 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
       expect(await states()).toMatchObject({ [B]: 'placed' });
     }));
 
-  it('what a checkout takes away and brings back costs no model, and lines keep what they rest on', () =>
+  it('what a checkout takes away and brings back is placed again, and lines keep what they rest on', () =>
     inNights(engine, async ({ night, dream, dir, states, db }) => {
       await night([A, B], ([a, b]) => [put(a, A), put(b, B)]);
       const paths = [LOG, 'facts.md', 'MEMORY.md'].map((path) => join(dir, path));
@@ -148,7 +148,8 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
       expect(await dream()).toMatchObject({ outcome: 'nothing-new' });
       expect(await states()).toEqual({ [A]: 'placed', [B]: 'gone' });
       for (const [at, path] of paths.entries()) writeFileSync(path, texts[at] as string);
-      expect(await dream()).toMatchObject({ outcome: 'dreamed', operations: [] });
+      const [{ id } = { id: '' }] = await db.all<{ id: string }>('select id from entry where text = ?', B);
+      await night([], () => [{ kind: 'drop', entries: [id], because: 'duplicate', of: lineId(B), reason: 'x' }]);
       expect(await states()).toEqual({ [A]: 'placed', [B]: 'placed' });
       expect(await db.all('select * from rests order by file, line, source')).toEqual(rests);
     }));
@@ -306,21 +307,23 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
       expect([two.report.error?.message, two.requests]).toEqual([expect.stringContaining('MEMORY.md'), []]);
     }));
 
-  it('a name that a link leads out of the memory goes back to the model', () =>
+  it('nothing is written through a link that leads out of the memory, and a name that is none goes back to the model', () =>
     inNights(engine, async ({ night, dir, home, has }) => {
       const elsewhere = join(home, 'elsewhere.md');
       writeFileSync(elsewhere, 'mine\n');
       symlinkSync(elsewhere, join(dir, 'notes.md'));
-      const names = ['notes', 'Port Numbers', '../ports', 'ports'];
-      const { report, requests } = await night([A], ([a], call) => [put(a, A, { topic: names[call - 1] })]);
+      const { report: refused } = await night([A], ([a]) => [put(a, A, { topic: 'notes' })]);
+      const error = { message: expect.stringContaining('leads outside the directory') };
+      expect(refused).toMatchObject({ error, left: [{ reason: error.message }] });
+      expect(readFileSync(elsewhere, 'utf8')).toBe('mine\n');
+      const names = ['Port Numbers', '../ports', 'ports'];
+      const { report, requests } = await night([], ([a], call) => [put(a, A, { topic: names[call - 1] })]);
       expect(report).toMatchObject({ outcome: 'dreamed', left: [] });
       const said = requests.slice(1).map(told);
       expect(said).toEqual([
-        expect.stringContaining('leads outside the directory'),
         expect.stringContaining('kebab-case'),
         expect.stringContaining('must be the name of a topic file'),
       ]);
-      expect(readFileSync(elsewhere, 'utf8')).toBe('mine\n');
       expect([has('ports.md'), existsSync(join(dir, 'Port Numbers.md'))]).toEqual([true, false]);
     }));
 
