@@ -1,5 +1,6 @@
 // Sessions in few words, and what the checks of an extraction say of a lesson that a model proposes of one.
 
+import { expect } from 'vitest';
 import type { FoundEntry, ProposedEntry } from '../../src/rules/candidate.ts';
 import { checkEntry } from '../../src/rules/entry-rules.ts';
 import { findSource } from '../../src/transcript/excerpt/excerpt.ts';
@@ -62,4 +63,75 @@ export async function proposed(
     },
   );
   return 'problem' in checked ? checked.problem : checked;
+}
+
+export interface LessonCase {
+  steps: Step[];
+  entry: Proposed;
+  told: string[];
+  isKept: boolean;
+  /** What the refusal says. */
+  says: string;
+}
+
+/**
+ * Cases as text, in blocks: a name; a session: `>` a person says, `.` the agent says, `$` a command that went well, `!` one that
+ * failed, ` → ` and what it printed; `@` before the sign: another tool's call, `~`: a subagent's, `?` behind it: without a mark;
+ * then an entry of its kind that is kept, `+`, or refused, `-`, with the message of each quote behind `‖`; `=` what the refusal
+ * says. Before an entry may stand what it has besides (`type`, `again`, `changes`, `strength`), or a line that the session was
+ * `told`. Where no person begins, one asks for something. Further entries may be of the same session, or of another.
+ */
+export function lessonCases(text: string): [name: string, LessonCase][] {
+  return text
+    .trim()
+    .split(/\n\n+/)
+    .flatMap((block) => {
+      const [name = '', ...rows] = block.split('\n').filter((row) => !row.startsWith('#'));
+      const cases: [string, LessonCase][] = [];
+      let steps: Step[] = [];
+      let more: { told: string[]; entry: Partial<Proposed> } = { told: [], entry: {} };
+      for (const row of rows.map((each) => each.replaceAll('\\n', '\n'))) {
+        const [, kind = '', said = ''] = /^(\S+) (.*)$/s.exec(row) ?? [];
+        if (kind === '=') Object.assign(cases.at(-1)?.[1] ?? {}, { says: said });
+        else if (kind === 'told') more.told.push(said);
+        else if (/^\w/.test(kind)) more.entry = { ...more.entry, [kind]: said };
+        else if (kind === '+' || kind === '-') {
+          const entry = { ...entryIn(said), ...more.entry };
+          cases.push([
+            cases.length > 0 ? `${name}: ${entry.text}` : name,
+            { steps, entry, told: more.told, isKept: kind === '+', says: '' },
+          ]);
+          more = { told: [], entry: {} };
+        } else {
+          if (cases.at(-1)?.[1].steps === steps) steps = [];
+          if (steps.length === 0 && kind !== '>') steps.push({ human: 'Make the api tests run, please' });
+          steps.push(stepIn(kind, said));
+        }
+      }
+      return cases;
+    });
+}
+
+function stepIn(kind: string, said: string): Step {
+  if (kind === '>') return { human: said };
+  if (kind === '.') return { says: said };
+  const [does = '', prints = 'ok, all is well'] = said.split(/ → (.*)/s);
+  const ended = { prints, failed: kind.includes('!'), ...(kind.endsWith('?') && { unmarked: true as const }) };
+  if (kind.startsWith('~')) return { sub: does, ...ended };
+  if (!kind.startsWith('@')) return { run: does, ...ended };
+  const [tool = '', input = '{}'] = does.split(/ (.*)/s);
+  return { tool, input: JSON.parse(input), ...ended };
+}
+
+function entryIn(said: string): Proposed {
+  const [head = '', ...quotes] = said.split(' ‖ ');
+  const [found, text = ''] = head.split(/ (.*)/s);
+  const evidence = quotes.map((each) => each.split(/ (.*)/s).slice(0, 2) as [string, string]);
+  return { found: found as Proposed['found'], text, evidence };
+}
+
+export async function expectJudged({ steps, entry, told, isKept, says }: LessonCase): Promise<void> {
+  const found = await proposed(steps, entry, { told });
+  if (isKept) expect(found).toMatchObject({ found: entry.found, strength: 'implied' });
+  else expect(found).toEqual(expect.stringContaining(says));
 }
