@@ -71,14 +71,14 @@ export interface LessonCase {
   told: string[];
   isKept: boolean;
   /** What the refusal says. */
-  says: string;
+  says: string[];
 }
 
 /**
  * Cases as text, in blocks: a name; a session: `>` a person says, `.` the agent says, `$` a command that went well, `!` one that
  * failed, ` → ` and what it printed; `@` before the sign: another tool's call, `~`: a subagent's, `?` behind it: without a mark;
- * then an entry of its kind that is kept, `+`, or refused, `-`, with the message of each quote behind `‖`; `=` what the refusal
- * says. Before an entry may stand what it has besides (`type`, `again`, `changes`, `strength`), or a line that the session was
+ * then an entry of its kind that is kept, `+`, or refused, `-`, with the message of each quote behind `‖`, or `the same` as before;
+ * `=` what the refusal says. Before an entry may stand what it has besides (`type`, `again`, `changes`, `strength`), or a line that the session was
  * `told`. Where no person begins, one asks for something. Further entries may be of the same session, or of another.
  */
 export function lessonCases(text: string): [name: string, LessonCase][] {
@@ -92,14 +92,16 @@ export function lessonCases(text: string): [name: string, LessonCase][] {
       let more: { told: string[]; entry: Partial<Proposed> } = { told: [], entry: {} };
       for (const row of rows.map((each) => each.replaceAll('\\n', '\n'))) {
         const [, kind = '', said = ''] = /^(\S+) (.*)$/s.exec(row) ?? [];
-        if (kind === '=') Object.assign(cases.at(-1)?.[1] ?? {}, { says: said });
+        if (kind === '=') cases.at(-1)?.[1].says.push(said);
         else if (kind === 'told') more.told.push(said);
         else if (/^\w/.test(kind)) more.entry = { ...more.entry, [kind]: said };
         else if (kind === '+' || kind === '-') {
-          const entry = { ...entryIn(said), ...more.entry };
+          const before = said === 'the same' ? cases.at(-1)?.[1].entry : undefined;
+          const { found, text, evidence } = before ?? entryIn(said);
+          const entry = { found, text, evidence, ...more.entry };
           cases.push([
-            cases.length > 0 ? `${name}: ${entry.text}` : name,
-            { steps, entry, told: more.told, isKept: kind === '+', says: '' },
+            cases.length > 0 ? `${name}: ${text}` : name,
+            { steps, entry, told: more.told, isKept: kind === '+', says: [] },
           ]);
           more = { told: [], entry: {} };
         } else {
@@ -120,7 +122,7 @@ function stepIn(kind: string, said: string): Step {
   if (kind.startsWith('~')) return { sub: does, ...ended };
   if (!kind.startsWith('@')) return { run: does, ...ended };
   const [tool = '', input = '{}'] = does.split(/ (.*)/s);
-  return { tool, input: JSON.parse(input), ...ended };
+  return { tool, input: JSON.parse(input.replaceAll('\n', '\\n')), ...ended };
 }
 
 function entryIn(said: string): Proposed {
@@ -132,6 +134,8 @@ function entryIn(said: string): Proposed {
 
 export async function expectJudged({ steps, entry, told, isKept, says }: LessonCase): Promise<void> {
   const found = await proposed(steps, entry, { told });
-  if (isKept) expect(found).toMatchObject({ found: entry.found, strength: 'implied' });
-  else expect(found).toEqual(expect.stringContaining(says));
+  expect(found).toEqual(
+    isKept ? expect.objectContaining({ found: entry.found, strength: 'implied' }) : expect.any(String),
+  );
+  for (const words of says) expect(found).toContain(words);
 }
