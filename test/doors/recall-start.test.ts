@@ -210,6 +210,6 @@ test('the number that a person is shown is the number of lines told, in every ag
   for (const agent of ['claude-code', 'codex', 'gemini']) {
     const input = { hook_event_name: 'SessionStart', source: 'startup', session_id: agent, cwd: home };
     const said = JSON.parse(await answerHook(config, { input, options: { agent } }));
-    expect([agent, said.systemMessage]).toEqual([agent, 'nocturne: 6 lines recalled']);
+    expect([agent, said.systemMessage]).toEqual([agent, 'nocturne: 6 lines recalled; 1 learned since yesterday']);
   }
 });

@@ -53,27 +53,15 @@ export async function record({ db, memories }: Place, memory: string, at: string
     if (!known) await insert(db, 'session', [{ id, name: session, memory, cwd: cwd ?? null, created_at: at }]);
     sessions.set(session, id);
   }
-  const entries = said.map(
-    ({ type, text, session = `session-${day}`, strength = 'stated', by = 'human', cwd: _, ...more }, index): Entry => {
-      const evidence = [{ message: `m-${at}-${index}`, quote: text }];
-      const id = entryId({ message: `m-${at}-${index}`, quote: text, text });
-      const saidAt = new Date(Date.parse(at) + index * 1_000).toISOString();
-      return {
-        id,
-        type,
-        strength,
-        text,
-        ...more,
-        evidence,
-        by,
-        session,
-        turn: `t-${index}`,
-        at: saidAt,
-        day,
-        prompt: 'p',
-      };
-    },
-  );
+  const entries = said.map(({ session = `session-${day}`, cwd: _, ...one }, index): Entry => {
+    const { text } = one;
+    const source = { message: `m-${at}-${index}`, quote: text };
+    const saidAt = new Date(Date.parse(at) + index * 1_000).toISOString();
+    return {
+      ...{ strength: 'stated', by: 'human', ...one, id: entryId({ ...source, text }), evidence: [source] },
+      ...{ session, turn: `t-${index}`, at: saidAt, day, prompt: 'p' },
+    };
+  });
   const job = await beginJob(db, { kind: 'extract', memory, startedBy: 'hook', at });
   const by = { job, actor: { kind: 'job', id: job } } as const;
   const path = logPath(day);

@@ -2,22 +2,12 @@
 
 import { commit } from '../../src/memory/commit.ts';
 import { putEntry } from '../../src/memory/entries.ts';
-import type { Entry, MemoryType } from '../../src/memory/memory-types.ts';
+import type { Entry } from '../../src/memory/memory-types.ts';
 import { appendEntries, entryId, logPath } from '../../src/memory/text/daily-log.ts';
 import { lineId, newTopic } from '../../src/memory/text/topic.ts';
 import type { App } from '../../src/worker/compose.ts';
 import type { TestApp } from './app.ts';
-
-export interface Said {
-  type: MemoryType;
-  text: string;
-  strength?: Entry['strength'];
-  /** What it changes of what was known. */
-  changes?: string;
-  /** The line that it says again. */
-  again?: string;
-  found?: Entry['found'];
-}
+import { record, type Said } from './night-world.ts';
 
 /** What was written by hand is taken in, as the next job does. */
 export async function takeIn({ app }: Pick<TestApp, 'app'>): Promise<void> {
@@ -26,28 +16,7 @@ export async function takeIn({ app }: Pick<TestApp, 'app'>): Promise<void> {
 
 /** An entry as an extraction leaves it. */
 export async function recordIn({ app }: Pick<TestApp, 'app'>, at: string, said: Said): Promise<void> {
-  const { memories, memoryFor } = app;
-  const { id: memory } = await memoryFor();
-  const day = at.slice(0, 10);
-  const evidence = [{ message: 'm1', quote: said.text }];
-  const source = { session: 's1', turn: 't1', prompt: 'p', by: 'human', at, day };
-  const entry: Entry = {
-    strength: 'stated',
-    ...said,
-    ...source,
-    id: entryId({ ...evidence[0], text: said.text } as never),
-    evidence,
-  };
-  const path = logPath(day);
-  await commit(
-    memories,
-    { memory, paths: [path] },
-    { job: 'job_1', actor: { kind: 'job', id: 'job_1' } },
-    async () => ({
-      files: [{ path, make: (current) => appendEntries(current, [entry], { day, zone: 'UTC' }) }],
-      rows: (change) => putEntry(change, { ...entry, memory, job: 'job_1', state: 'new', reason: null }),
-    }),
-  );
+  await record(app, (await app.memoryFor()).id, at, [said]);
 }
 
 export interface Way {
@@ -77,37 +46,26 @@ export async function placeWay(
     { message: 'm2', quote: error, by: 'tool', proves: 'error' as const },
     { message: 'm3', quote: worked, by: 'assistant', proves: 'worked' as const },
   ];
+  const at = { session: `ses_${lineId(cwd)}`, turn: 't1', at: '2026-11-20T09:00:00Z', day: '2026-11-20', prompt: 'p' };
   const entry: Entry = {
-    ...{ id: entryId({ message: 'm1', quote: failed, text: line }), type: 'project', strength: 'implied', text: line },
-    ...{
-      evidence,
-      by: 'tool',
-      session: `ses_${lineId(cwd)}`,
-      turn: 't1',
-      at: '2026-11-20T09:00:00Z',
-      day: '2026-11-20',
-    },
-    ...{ prompt: 'p', found },
+    ...{ ...at, id: entryId({ message: 'm1', quote: failed, text: line }), type: 'project', strength: 'implied' },
+    ...{ text: line, evidence, by: 'tool', found },
   };
   const said = `Found by the agent, 2026-11-20: ${line}`;
   const inTopic = (now: string | null) =>
     `${now ?? newTopic({ name: 'ways', description: 'Ways', type: 'project', lines: [] })}- ${said}\n`;
   const inLog = (now: string | null) => appendEntries(now, [entry], { day: entry.day, zone: 'UTC' });
   const file = isSorted ? { path, make: inTopic } : { path: logPath(entry.day), make: inLog };
-  await commit(
-    memories,
-    { memory: id, paths: [file.path] },
-    { job: 'job_1', actor: { kind: 'job', id: 'job_1' } },
-    async () => ({
-      files: [file],
-      rows: async (change, heads) => {
-        const state = isSorted ? 'placed' : 'new';
-        await putEntry(change, { ...entry, memory: id, job: 'job_1', state, reason: null });
-        if (isSorted)
-          await change.add('rests', [{ memory: id, file: heads[0]?.id ?? '', line: lineId(said), source: entry.id }]);
-      },
-    }),
-  );
+  const by = { job: 'job_1', actor: { kind: 'job', id: 'job_1' } } as const;
+  await commit(memories, { memory: id, paths: [file.path] }, by, async () => ({
+    files: [file],
+    rows: async (change, heads) => {
+      const state = isSorted ? 'placed' : 'new';
+      await putEntry(change, { ...entry, memory: id, job: 'job_1', state, reason: null });
+      if (isSorted)
+        await change.add('rests', [{ memory: id, file: heads[0]?.id ?? '', line: lineId(said), source: entry.id }]);
+    },
+  }));
   await app.db.run(
     `insert into session (id, name, memory, machine, cwd, created_at) select ?, ?, ?, ?, ?, ?
      where not exists (select 1 from session where id = ?)`,
