@@ -4,12 +4,13 @@
 import { randomUUID } from 'node:crypto';
 import { basename, join } from 'node:path';
 import { AppError } from '../base/errors.ts';
-import { isDirectory, removeTree } from '../base/files/directories.ts';
+import { removeTree } from '../base/files/directories.ts';
 import { makeDirectory, readTextNow, writeNew } from '../base/files/files.ts';
 import { didYouMean } from '../base/text/wording.ts';
 import { unifiedDiff } from '../memory/edit-text.ts';
 import type { Actor } from '../memory/file-rows.ts';
 import type { MemoryRow } from '../memory/memories.ts';
+import type { FileText } from '../memory/memory-files.ts';
 import { shortId, wholeId } from '../memory/short-ids.ts';
 import type { Version } from '../memory/versions.ts';
 import { openEditor } from '../terminal/ask.ts';
@@ -124,41 +125,37 @@ function toldVersion({ file, op, size, actor, redactedBy, job: _, ...version }: 
 
 async function showFile(app: App, memory: MemoryRow, { args, options: { version, json } }: ShowCall): Promise<void> {
   const [given = 'MEMORY.md'] = args;
-  const path = await fileNamed(app, memory, given);
   if (version !== undefined) {
+    const path = await fileNamed(app, memory, given);
     const found = await versionNamed(app, memory, { path, given: version });
     return json ? print(toldVersion(found)) : printRaw(textOf(found));
   }
-  const file = await app.files(memory).read({ path });
-  if (!file) {
-    const near = didYouMean(given, await topicNames(app, memory), 'nocturne list shows the topics.');
-    throw new AppError('bad-input', `There is no ${path} in ${placeOf(memory)}.`, {
-      remedy: `${near} If it was deleted, nocturne show ${path} --history lists its versions.`,
-    });
-  }
-  return json ? print({ path, text: file.text }) : printRaw(file.text);
+  const { path, text } = await fileThere(app, memory, given);
+  return json ? print({ path, text }) : printRaw(text);
 }
 
-/** A version of the file at `path`; throws `bad-input` for one of another file. */
+/** A file as it stands; throws `bad-input` that names the nearest topic where it is not there. */
+async function fileThere(app: App, memory: MemoryRow, given: string): Promise<FileText> {
+  const path = await fileNamed(app, memory, given);
+  const file = await app.files(memory).read({ path });
+  if (file) return file;
+  const near = didYouMean(given, await topicNames(app, memory), 'nocturne list shows the topics.');
+  throw new AppError('bad-input', `There is no ${path} in ${placeOf(memory)}.`, {
+    remedy: `${near} If it was deleted, nocturne show ${path} --history lists its versions.`,
+  });
+}
+
+/** A version of the file at `path`; throws `bad-input` where there is none, and for one of another file. */
 async function versionNamed(
   app: App,
   memory: MemoryRow,
   { path, given }: { path: string; given: string },
 ): Promise<Version> {
-  const id = await wholeId(app.db, 'version', given);
   const files = app.files(memory);
-  const version = await files.version(id);
-  if (!version) {
-    throw new AppError('bad-input', `There is no version ${given} in ${placeOf(memory)}.`, {
-      remedy: 'nocturne show --history lists those that are kept.',
-    });
-  }
-  const standing = await files.read({ path });
-  if (version.path === path || version.file === standing?.id) return version;
-  const short = await shortId(app.db, 'version', id);
-  const of = version.path ?? 'a file whose path was redacted';
-  throw new AppError('bad-input', `Version ${short} is of ${of}, not of ${path}.`, {
-    remedy: `nocturne show ${path} --history lists the versions of ${path}.`,
+  const version = await files.version(await wholeId(app.db, 'version', given));
+  if (version && (version.path === path || version.file === (await files.read({ path }))?.id)) return version;
+  throw new AppError('bad-input', `There is no version ${given} of ${path} in ${placeOf(memory)}.`, {
+    remedy: 'nocturne show --history lists those that are kept, with their paths.',
   });
 }
 
@@ -212,31 +209,23 @@ export async function restoreFile(
 }
 
 /** Opens a file of the memory, or all of it, in the person's editor. */
-async function openInEditor(app: App, { options, args }: ShowCall): Promise<void> {
-  const [given] = args;
-  const memory = await app.findMemory();
-  const dir = memory === null ? app.memoryDirOf() : memory.dir;
+async function openInEditor(app: App, call: ShowCall): Promise<void> {
+  const { options, args } = call;
+  const memory = (await memoryHere(app)) ?? nothingThere(app, call);
+  const shown = args[0] === undefined ? undefined : await fileThere(app, memory, args[0]);
   const editor = process.stdout.isTTY && !options.json ? app.config.editor : undefined;
-  if (dir === null) {
-    if (memory === null || given === undefined || !editor) {
-      const what = `The memory ${app.memoryDirOf()} is in the database: it has no files that an editor could change.`;
-      throw new AppError('refused', what, {
-        remedy: 'nocturne show FILE --edit at a terminal, with VISUAL or EDITOR set, edits a copy of one.',
-      });
-    }
-    return editCopy(app, memory, { path: await fileNamed(app, memory, given), editor, options });
+  if (memory.dir === null) {
+    if (shown && editor) return editCopy(app, memory, { shown, editor, options });
+    const what = `The memory ${placeOf(memory)} is in the database: it has no files that an editor could change.`;
+    throw new AppError('refused', what, {
+      remedy: 'nocturne show FILE --edit at a terminal, with VISUAL or EDITOR set, edits a copy of one.',
+    });
   }
-  if (given === undefined && !isDirectory(dir))
-    throw new AppError('bad-input', `There is no ${dir} yet.`, { remedy: 'nocturne remember starts it.' });
-  const own = memory ?? (await app.memoryFor());
-  const named = given === undefined ? undefined : await fileNamed(app, own, given);
-  const isThere = named !== undefined && (await app.files(own).read({ path: named })) !== null;
-  const path = given === undefined || isThere ? named : await topicFile(app, own, given);
-  const place = path === undefined ? dir : join(dir, path);
-  if (options.json) return print({ path: place });
-  if (!editor) return print(place);
-  if (path === undefined) return endAs(openEditor(editor, place));
-  const { isFine, jobs } = await app.editInPlace({ memory: own.id, path, open: () => openEditor(editor, place) });
+  const place = join(memory.dir, shown?.path ?? '');
+  if (!editor) return print(options.json ? { path: place } : place);
+  if (!shown) return endAs(openEditor(editor, place));
+  const asked = { memory: memory.id, path: shown.path, open: () => openEditor(editor, place) };
+  const { isFine, jobs } = await app.editInPlace(asked);
   await noteSaved(app, { jobs, options, nothing: 'Nothing was saved yet; what you save later is kept too.' });
   endAs(isFine);
 }
@@ -252,20 +241,18 @@ function endAs(isFine: boolean): void {
 async function editCopy(
   app: App,
   memory: MemoryRow,
-  { path, editor, options }: { path: string; editor: string; options: CommonOptions },
+  { shown, editor, options }: { shown: FileText; editor: string; options: CommonOptions },
 ): Promise<void> {
-  const shown = await app.files(memory).read({ path });
-  if (!shown) throw new AppError('bad-input', `There is no ${path} in ${placeOf(memory)}.`);
   const dir = join(app.config.home, 'edits', randomUUID().slice(0, 8));
-  const copy = join(dir, basename(path));
+  const copy = join(dir, basename(shown.path));
   makeDirectory(dir);
   writeNew(copy, shown.text);
   const isFine = openEditor(editor, copy);
   const text = readTextNow(copy);
   try {
     const isSame = text === null || text === shown.text;
-    const make = () => text;
-    const edited = isSame ? null : await app.edit({ memory: memory.id, path, base: shown.version, make });
+    const change = { memory: memory.id, path: shown.path, base: shown.version, make: () => text };
+    const edited = isSame ? null : await app.edit(change);
     await noteSaved(app, { jobs: edited?.job ? [edited.job] : [], options, nothing: 'Nothing was changed.' });
   } catch (error) {
     note(`What you wrote is in ${copy}.`);

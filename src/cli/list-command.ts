@@ -15,9 +15,9 @@ import { searchMemories } from '../memory/search.ts';
 import { shortId } from '../memory/short-ids.ts';
 import { logDay, logPath, parseLog } from '../memory/text/daily-log.ts';
 import { cutDescription } from '../memory/text/index-file.ts';
-import { isArchivePath, isTopicPath, parseTopic } from '../memory/text/topic.ts';
+import { isTopicPath, parseTopic } from '../memory/text/topic.ts';
 import { EXIT, note, print, printTable, style } from '../terminal/output.ts';
-import { dayAmong, sayFate, sayWhen, shellPath } from '../terminal/phrases.ts';
+import { dayAmong, sayFate, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { refusedOf } from '../worker/session-fate.ts';
 import { type NamedSession, namesOf } from '../worker/session-names.ts';
@@ -127,7 +127,8 @@ async function listingOf(app: App, memory: MemoryRow | null, type: MemoryType | 
 
 async function showListing(app: App, { memory, topics, waiting }: Listing): Promise<void> {
   const now = app.config.clock.now();
-  if (topics.length + waiting.length === 0) print(await instead(app, memory));
+  if (topics.length + waiting.length === 0)
+    print(`There are no topics in ${memory} yet, and nothing waits to be sorted.`);
   if (topics.length > 0) {
     const rows = topics.map(({ name, type, modifiedAt, lines, pinned, description }) => {
       const said = cutDescription(description);
@@ -139,17 +140,6 @@ async function showListing(app: App, { memory, topics, waiting }: Listing): Prom
   print(style('bold', `${topics.length > 0 ? '\n' : ''}Not sorted into topics yet:`));
   const rows = waiting.map(async ({ id, type, day, text }) => [await shortId(app.db, 'entry', id), type, day, text]);
   printTable(['entry', 'type', 'day', 'text'], await Promise.all(rows));
-}
-
-/** What is said where there is no topic and no entry: a program may keep memories in folders alone. */
-async function instead(app: App, place: string): Promise<string> {
-  const isOther = (path: string) => path.includes('/') && logDay(path) === null && !isArchivePath(path);
-  const memory = await app.findMemory();
-  const [first, ...others] = (await textsOf(app, memory)).map(({ path }) => path).filter(isOther);
-  if (first === undefined) return `Nothing is remembered in ${place} yet.`;
-  const of = memory?.scope === 'store' ? '--store' : '--memory';
-  const show = `nocturne show ${shellPath(first, app.config)} ${of} ${shellPath(place, app.config)}`;
-  return `There are no topics in ${place}, only memories in folders (${1 + others.length}). To see one: ${show}`;
 }
 
 function ageOf(modifiedAt: string, now: Date): string {
@@ -210,17 +200,13 @@ const search: CommandSpec<CommonOptions & { limit: number; all?: boolean }, [str
     const places = new Map(memories.map((memory) => [memory.id, placeOf(memory)]));
     const hits = found.hits.map(({ memory, ...hit }) => ({ ...hit, ...(all && { memory: places.get(memory) }) }));
     if (json) return print({ query, total, hits, meant });
-    if (total === 0) note(`Nothing in ${all ? 'any memory' : app.memoryDirOf()} matches ${shown(query)}.`);
-    if (meant) note(`Did you mean ${shown(meant)}?`);
+    if (total === 0) note(`Nothing in ${all ? 'any memory' : app.memoryDirOf()} matches ${JSON.stringify(query)}.`);
+    if (meant) note(`Did you mean ${JSON.stringify(meant)}?`);
     for (const { memory, path, line, text } of hits)
       print(`${style('cyan', `${memory ? join(memory, path) : path}:${line}`)}  ${text}`);
     if (total > hits.length) note(`… and ${total - hits.length} more; --limit shows more.`);
   },
 };
-
-function shown(query: string): string {
-  return query.length > 200 ? `${JSON.stringify(query.slice(0, 200))}…` : JSON.stringify(query);
-}
 
 /** The latest first. */
 async function listSessions(app: App, { limit, all, json }: ListOptions): Promise<void> {

@@ -145,13 +145,11 @@ async function reviewOneByOne(at: Place, shown: ShownProposal[]): Promise<Review
       const [proposal] = await shownProposals(app.db, memory, [id]);
       if (!proposal) continue;
       note(`\n(${n + 1} of ${shown.length}) ${await describeProposal(app, proposal)}`);
-      const left = shown.slice(n).map((each) => each.id);
-      const said = await askUntilDone(at, { proposal, left, questions });
+      const said = await askUntilDone(at, proposal, questions);
       if (said === 'quit') break;
       if (said === 'skip') continue;
       if (said.outcome === 'busy') return { outcome: 'busy', decided };
       decided.push(...said.decided);
-      if (said.decided.length > 1) break;
     }
   } finally {
     questions.close();
@@ -159,59 +157,38 @@ async function reviewOneByOne(at: Place, shown: ShownProposal[]): Promise<Review
   return { outcome: 'reviewed', decided };
 }
 
-/** `left`: it, and those that wait behind it. */
-type Asking = { proposal: ShownProposal; left: string[]; questions: Questions };
-
 /** Words that cannot stand there are no decision: what is proposed waits as before, and is asked about again. */
-async function askUntilDone(at: Place, asking: Asking): Promise<ReviewReport | 'skip' | 'quit'> {
+async function askUntilDone(
+  at: Place,
+  proposal: ShownProposal,
+  questions: Questions,
+): Promise<ReviewReport | 'skip' | 'quit'> {
   for (;;) {
-    const said = await askFor(asking);
-    if (said === 'quit' || said === 'skip') return said;
-    const word: Word = said === 'all' ? { kind: 'accept' } : said;
-    const report = await decide(at, { ids: said === 'all' ? asking.left : [asking.proposal.id], word });
+    const word = await askFor(proposal, questions);
+    if (word === 'quit' || word === 'skip') return word;
+    const report = await decide(at, { ids: [proposal.id], word });
     note(await describeReport(at, report));
     if (word.kind !== 'edit' || report.decided[0]?.outcome !== 'refused') return report;
   }
 }
 
-async function askFor({ proposal, left, questions }: Asking): Promise<Word | 'all' | 'skip' | 'quit'> {
-  const keys = keysFor(proposal, left.length);
-  const names = Object.values(keys).map(([name]) => name);
+/** What is stale cannot be accepted, and what only takes lines away has no words. */
+async function askFor(proposal: ShownProposal, questions: Questions): Promise<Word | 'skip' | 'quit'> {
+  const isStale = proposal.state === 'stale';
+  const hasWords = !isStale && (proposal.lines.length > 0 || proposal.kind === 'drop');
+  const keys = `${isStale ? '' : '[a]ccept '}[r]eject ${hasWords ? '[e]dit ' : ''}[s]kip [q]uit: `;
   for (;;) {
-    const answer = await questions.ask(`${names.join(' ')}: `);
-    const typed = answer === null ? 'q' : (answer.trim().toLowerCase()[0] ?? '');
-    const key = Object.hasOwn(keys, typed) ? typed : '?';
-    if (key === '?')
-      note(
-        Object.values(keys)
-          .map(([name, about]) => `  ${name.padEnd(9)} ${about}`)
-          .join('\n'),
-      );
+    const answer = await questions.ask(keys);
+    const key = answer === null ? 'q' : answer.trim().toLowerCase()[0];
     if (key === 'q') return 'quit';
     if (key === 's') return 'skip';
-    if (key === 'a') return { kind: 'accept' };
-    if (key === 'l' && (await questions.confirm(`Accept all ${left.length} that wait?`))) return 'all';
+    if (key === 'a' && !isStale) return { kind: 'accept' };
+    if (key === 'e' && hasWords) return inWords(proposal, questions);
     if (key === 'r') {
       const because = await questions.ask('Why (may be empty): ');
       return { kind: 'reject', because: because?.trim() || undefined };
     }
-    if (key === 'e') return inWords(proposal, questions);
   }
-}
-
-/** What can be said to it, and what that does: nobody accepts what is stale, and what only takes lines away has no words. */
-function keysFor({ state, kind, lines }: ShownProposal, left: number): Record<string, [name: string, about: string]> {
-  const isStale = state === 'stale';
-  const hasWords = lines.length > 0 || kind === 'drop';
-  return {
-    ...(!isStale && { a: ['[a]ccept', 'make this change'] }),
-    r: ['[r]eject', 'no; it is not proposed again'],
-    ...(!isStale && hasWords && { e: ['[e]dit', 'change the words first'] }),
-    s: ['[s]kip', 'decide later'],
-    q: ['[q]uit', 'decide the rest later'],
-    ...(left > 1 && { l: ['a[l]l', `accept this and the rest, ${left} in all; outdated ones stay`] }),
-    '?': ['[?]', 'this help'],
-  };
 }
 
 /** Line by line, each as it would stand there; one that is emptied is left out. */
@@ -277,13 +254,9 @@ async function describeReport({ app, options }: Place, { outcome, decided }: Rev
 }
 
 function colored(diff: string): string {
-  const colorOf = (line: string) => (line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : null);
   return diff
     .split('\n')
-    .map((line) => {
-      const color = colorOf(line);
-      return color ? style(color, line) : line;
-    })
+    .map((line) => (line.startsWith('+') ? style('green', line) : line.startsWith('-') ? style('red', line) : line))
     .join('\n');
 }
 

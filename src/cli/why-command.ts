@@ -12,7 +12,7 @@ import type { Actor } from '../memory/file-rows.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { sayOp, sayOperations } from '../memory/memory-types.ts';
 import { type ExplainedEntry, type ExplainedLine, explainEntries, explainLines, restingOn } from '../memory/rests.ts';
-import { findId, severalMeant, shortId, wholeId } from '../memory/short-ids.ts';
+import { findId, shortId, wholeId } from '../memory/short-ids.ts';
 import { logDay } from '../memory/text/daily-log.ts';
 import { isTopicFile } from '../memory/text/topic.ts';
 import { versionBringing } from '../memory/versions.ts';
@@ -111,9 +111,6 @@ async function tellSessions(app: App, { what, json }: Asked): Promise<boolean> {
     if (isFile || !isAppError(error, 'bad-input')) throw error;
     return [];
   });
-  const sessions = [...new Set(found.map(({ session }) => session))];
-  const isBegun = !isFile && !sessions.includes(what) && sessions.every((session) => session.startsWith(what));
-  if (sessions.length > 1 && isBegun) throw severalMeant(what, 'session', sessions);
   for (const each of found) print(json ? each : await describeSession(app, each));
   return found.length > 0;
 }
@@ -244,11 +241,9 @@ function sayActor({ kind, id }: Actor): string {
 /** `line`: what stands above it, and is not said again. */
 async function describeEntry(app: App, entry: ExplainedEntry, indent = '', line = ''): Promise<string> {
   const { db, config } = app;
-  const { id, type, strength, state, reason, at, text, by, session, evidence, log, transcript, isInLog } = entry;
+  const { id, type, strength, state, reason, at, text, by, session, evidence, log, transcript } = entry;
   const when = sayWhen(at, config);
   const gave = entry.gave?.join(' … ');
-  const isTakenOut = !isInLog && reason !== 'withdrawn' && reason !== 'forgotten';
-  const gone = isTakenOut ? ', taken out there: the next dream takes out what rests on it alone' : '';
   const fate = state === 'gone' ? (reason ?? state) : state;
   // What goes without saying: a person said it, and it is in a topic.
   const marks = [
@@ -256,7 +251,7 @@ async function describeEntry(app: App, entry: ExplainedEntry, indent = '', line 
     ...(state === 'placed' ? [] : [state === 'new' ? 'not sorted into topics yet' : fate]),
   ];
   const lines = [
-    `← ${[await shortId(db, 'entry', id), type, ...marks, `in ${log}${gone}`].join(', ')}`,
+    `← ${[await shortId(db, 'entry', id), type, ...marks, `in ${log}`].join(', ')}`,
     ...(text === line ? [] : [`  ${text}`]),
     ...(gave && gave !== text && gave !== line ? [`  gave the line: ${gave}`] : []),
     ...evidence.map(({ quote }) => `  “${quote}”`),
@@ -294,15 +289,8 @@ async function tellNights(
   const none = new AppError('bad-input', `No dream has done anything in ${called} yet.`, {
     remedy: 'nocturne dream sorts the logs into topics now.',
   });
-  if (job !== undefined && !ofJob) {
-    const did = await db.get<{ by: string | null }>(
-      'select max(job) as by from change where id in (select undone_by from change where job = ?)',
-      job,
-    );
-    const short = await shortId(db, 'job', job);
-    const ended = did?.by ? `was undone by ${await shortId(db, 'job', did.by)}` : 'changed nothing';
-    return json ? print({ day: null, dreams: [] }) : print(`The dream ${short} ${ended}.`);
-  }
+  if (job !== undefined && !ofJob)
+    return print(json ? { day: null, dreams: [] } : `${await shortId(db, 'job', job)} changed nothing, or was undone.`);
   const what = `report of a dream in ${called}`;
   const day: Day = ofJob ? dayOfNight(ofJob) : dayAmong(days, { given, config, none, what });
   const all = nights.filter((night) => dayOfNight(night) === day);

@@ -109,7 +109,7 @@ test.each(CASES)(
     expect(told).not.toMatch(/Tuesdays|hunter2/);
     expect(told).toMatch(said);
     const { stdout, stderr } = await run(there, 'list');
-    expect(stdout).toMatch(/^Nothing is remembered in .* yet\.\n$/);
+    expect(stdout).toMatch(/^There are no topics in .* yet, and nothing waits to be sorted\.\n$/);
     expect(stderr).toMatch(said);
     if (said === NEVER) return;
     expect(told).toMatch(/this looks like orchard, remembered at /);

@@ -138,24 +138,3 @@ test('two stores of one name are told apart by their ids, and a deleted one come
   expect((await runHere(['show', 'a.md', '--store', one.id], environment)).stdout).toBe('kept\n');
   expect((await runHere(['undo', one.id], environment)).code).toBe(1);
 });
-
-test('a store that has memories in folders alone says that they are there, and which command shows one', async () => {
-  const { environment, stores } = await served();
-  const store = await jsonHere<StoreRow>(['stores', 'create', 'notes'], environment);
-  const put = (path: string, text: string) => stores.putByHand(store.id, path, text);
-  const list = async () => (await runHere(['list', '--store', 'notes'], environment)).stdout;
-  // A day's log and what a dream put away are none of a program's memories.
-  await put('logs/2026/11/2026-11-20.md', '# 2026-11-20\n');
-  await put('archive/old.md', '- It was so.\n');
-  expect(await list()).toBe(`Nothing is remembered in ${placeOf(store)} yet.\n`);
-  for (let at = 10; at < 22; at += 1) await put(`people/${at}.md`, `person ${at}\n`);
-  const folders = `There are no topics in ${placeOf(store)}, only memories in folders (12). To see one: nocturne `;
-  const said = await list();
-  expect(said.slice(0, folders.length)).toBe(folders);
-  const command = said.slice(folders.length).trimEnd();
-  const words = command.replace('~/', `${environment.HOME}/`).split(' ');
-  expect((await runHere(words, environment)).stdout).toBe('person 10\n');
-  // Once there is a topic, topics are listed.
-  await put('rules.md', '- Always use pnpm.\n');
-  expect(await list()).toMatch(/^topic\t.*\nrules\t.*\n$/);
-});
