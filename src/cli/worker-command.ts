@@ -13,7 +13,7 @@ import { closeBreaker, gateOf } from '../queue/breaker.ts';
 import { type InboxRow, put } from '../queue/inbox.ts';
 import { endPause, pause as pauseAll, pausesOf } from '../queue/pauses.ts';
 import { reopenDay } from '../queue/spend.ts';
-import { namesInSpool } from '../queue/spool.ts';
+import { namesInSpool, wakeWorker } from '../queue/spool.ts';
 import { environmentOf } from '../queue/swept.ts';
 import { dismiss, LIMITS, listWork, releasePaused, retry as retryRows, type WorkRow } from '../queue/waiting-work.ts';
 import { allWorkers } from '../queue/workers.ts';
@@ -197,6 +197,7 @@ async function stop(app: App, { options }: Call<PauseOptions>): Promise<void> {
   const left = ended ? await endPause(db, ended.project, now) : pauses;
   // What another pause still holds is held again by whoever comes to work it.
   const released = ended ? await releasePaused(db, now) : 0;
+  if (released > 0) wakeWorker(config.home, config.environment);
   const { enabled, reason } = await app.standing({ cwd: project ?? undefined });
   if (options.json) return print({ project, wasPaused: ended !== undefined, released, left, enabled, reason });
   const what = plainly(project ?? 'nocturne', config);

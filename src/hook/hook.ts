@@ -11,11 +11,11 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { jsonProblem } from '../base/errors.ts';
 import { homeDir } from '../base/files/directories.ts';
-import { addLogLine, openLog, readEndNow, statNow } from '../base/files/files.ts';
-import { environmentOfSession, environmentOfWorker } from '../base/process.ts';
+import { addLogLine, readEndNow, statNow } from '../base/files/files.ts';
+import { environmentOfSession } from '../base/process.ts';
 import { isObject, parseJson } from '../base/text/json.ts';
 import { systemClock } from '../base/time.ts';
-import { isAgentName, isAnyAwake, LATE, writeSpoolItem } from '../queue/spool.ts';
+import { isAgentName, LATE, wakeWorker, writeSpoolItem } from '../queue/spool.ts';
 import {
   failureOf,
   type HookInput,
@@ -104,8 +104,7 @@ function late(reason: string): void {
     const agent = args.find(isAgentName) ?? 'claude-code';
     const nothing = { session: null, transcript: null, cwd: null, size: null, mtime: null };
     writeSpoolItem(home, { v: 1, agent, event: LATE, at: systemClock.now().toISOString(), ...nothing });
-    const started = isAnyAwake(home, systemClock) ? undefined : startWorker();
-    end([reason, started].filter(Boolean).join('; '));
+    end([reason, wakeWorker(home, process.env)].filter(Boolean).join('; '));
   } catch (error) {
     end(error);
   }
@@ -128,29 +127,7 @@ function spool(text: string): string | undefined {
   const environment = environmentOfSession(process.env);
   writeSpoolItem(home, { ...item, transcript, size: look?.bytes ?? null, mtime, environment });
   // In this order: a worker leaves first and then looks into the spool.
-  return isAnyAwake(home, systemClock) ? undefined : startWorker();
-}
-
-function startWorker(): string | undefined {
-  // Most hooks start none and need not load what starts one.
-  const { spawn } = process.getBuiltinModule('node:child_process');
-  const door = import.meta.url.endsWith('.ts') ? '../cli/nocturne.js' : './nocturne.js';
-  const log = openLog(join(home, 'logs', 'worker.log'));
-  const worker = spawn(
-    process.execPath,
-    [fileURLToPath(new URL(door, import.meta.url)), 'worker', '--once', '--after-hook'],
-    {
-      cwd: home,
-      detached: true,
-      // Made absolute: the worker stands elsewhere. A fifth of its start, and of its agent's, goes into compiling.
-      env: { NODE_COMPILE_CACHE: compiled, ...environmentOfWorker(process.env), NOCTURNE_HOME: home },
-      stdio: ['ignore', log, log],
-      windowsHide: true,
-    },
-  );
-  worker.on('error', () => {});
-  worker.unref();
-  return worker.pid === undefined ? 'no worker could be started; the next one reads what hooks left' : undefined;
+  return wakeWorker(home, process.env);
 }
 
 /** Ends the process; a reason goes into the log, where the disk takes it. */

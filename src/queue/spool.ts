@@ -6,19 +6,21 @@
 // worker first leaves and then looks into the spool once more. Loads nothing but Node's own modules, for the hook's sake.
 
 import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { attempt, describeError, isAppError, jsonProblem } from '../base/errors.ts';
 import { listNames } from '../base/files/directories.ts';
 import {
   makeDirectory,
   moveFile,
+  openLog,
   readTextNow,
   removeFile,
   statNow,
   writeNew,
   writeWhole,
 } from '../base/files/files.ts';
-import { isDead, thisProcess } from '../base/process.ts';
-import type { Clock } from '../base/time.ts';
+import { environmentOfWorker, isDead, thisProcess } from '../base/process.ts';
+import { type Clock, systemClock } from '../base/time.ts';
 
 const AGENT_NAMES = ['claude-code', 'codex', 'gemini', 'opencode', 'copilot', 'pi'] as const;
 export type AgentName = (typeof AGENT_NAMES)[number];
@@ -244,6 +246,30 @@ export function awakeIn(home: string, clock: Clock) {
 
 export function isAnyAwake(home: string, clock: Clock): boolean {
   return listNames(join(home, 'awake')).some((name) => isAwake(join(home, 'awake', name), clock));
+}
+
+/** Starts a worker where none is awake, with what of an environment is no session's own; answers why there is none. */
+export function wakeWorker(home: string, environment: Record<string, string | undefined>): string | undefined {
+  if (isAnyAwake(home, systemClock)) return undefined;
+  // Most hooks start none and need not load what starts one.
+  const { spawn } = process.getBuiltinModule('node:child_process');
+  const door = import.meta.url.endsWith('.ts') ? '../cli/nocturne.js' : './nocturne.js';
+  const log = openLog(join(home, 'logs', 'worker.log'));
+  const worker = spawn(
+    process.execPath,
+    [fileURLToPath(new URL(door, import.meta.url)), 'worker', '--once', '--after-hook'],
+    {
+      cwd: home,
+      detached: true,
+      // Made absolute: the worker stands elsewhere. A fifth of its start, and of its agent's, goes into compiling.
+      env: { NODE_COMPILE_CACHE: join(home, 'compiled'), ...environmentOfWorker(environment), NOCTURNE_HOME: home },
+      stdio: ['ignore', log, log],
+      windowsHide: true,
+    },
+  );
+  worker.on('error', () => {});
+  worker.unref();
+  return worker.pid === undefined ? 'no worker could be started; the next one reads what hooks left' : undefined;
 }
 
 function isAwake(path: string, clock: Clock): boolean {

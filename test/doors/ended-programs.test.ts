@@ -100,8 +100,7 @@ deep('a pause ends it soon; the work waits as paused, and goes on when the pause
   expect(await testing.rows('waiting')).toMatchObject([{ attempts: 0, failure: expect.stringContaining('paused') }]);
   fake.answers(NOTHING);
   await runHere(['pause', '--off'], environment);
-  await runHere(['worker', '--once'], environment);
-  expect(await testing.rows('waiting')).toEqual([]);
+  await until(async () => (await testing.rows('waiting')).length === 0);
 });
 
 test.each(waysTaken(['SIGTERM', 'SIGKILL'] as const))(

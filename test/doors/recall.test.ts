@@ -9,7 +9,7 @@ import { loadConfig } from '../../src/base/config/config.ts';
 import { answerHook, recallFor } from '../../src/hook/start-recall.ts';
 import { agentMemory } from '../../src/tools/own-agent.ts';
 import { type TestApp, testApp } from '../support/app.ts';
-import { COMPILED, DOOR } from '../support/run.ts';
+import { COMPILED, DOOR, until } from '../support/run.ts';
 import { jsonHere, runHere, runJsonHere } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
@@ -248,7 +248,7 @@ test('pause and resume: no recall, no extraction, no dream unasked; sessions wai
   expect(await runHere(['pause', '--off'], over)).toMatchObject({ code: 0, stdout: 'nocturne was not paused\n' });
 });
 
-test('resume makes due at once what waited for the end of the pause, and status says while it lasts that it does', async () => {
+test('the end of a pause begins what waited for it, and status says while it lasts that it does', async () => {
   const { nocturne, rows } = await filledApp();
   await nocturne('pause');
   await nocturne('learn', '--later', aSession().path);
@@ -261,7 +261,8 @@ test('resume makes due at once what waited for the end of the pause, and status 
   );
   expect((await nocturne('pause', '--off')).stdout).toBe('nocturne is not paused any more; 1 that waited is due now\n');
   expect((await nocturne()).stdout).not.toMatch(/^Off/m);
-  expect(await rows('waiting')).toMatchObject([{ notBefore: '2026-11-21T02:00:00.000Z', failure: null }]);
+  await until(async () => (await rows('waiting')).length === 0);
+  expect(await rows('fates')).toEqual(['recorded']);
 });
 
 test('what a person asks for by name is done in a pause too, with a note', async () => {
