@@ -230,10 +230,9 @@ export function stands(value: string, text: string): boolean {
   return parts.length > 0 && parts.every((part) => containsLiteral(part, lower));
 }
 
-/** Why values are none that what the entry rests on says, or what the person typed. */
-export function unsaidValueFaults(candidate: Candidate): string[] {
+/** The values that nothing says on which the entry rests, nor the person typed. */
+export function unsaidValues(candidate: Candidate): string[] {
   const { entry, text, quoted, shown, options, isStrict } = candidate;
-  const [{ by }] = quoted;
   const typed = shown.flatMap((each) =>
     each.speaker === 'human' ? [ownWordsOf(each), ...promptsIn(typedOf(each))] : [],
   );
@@ -258,6 +257,13 @@ export function unsaidValueFaults(candidate: Candidate): string[] {
     pool.some((each) => stands(value, each)) ||
     (!isAddress(value) && shown.some(({ text: each }) => stands(value.replace(/^#(?=\d)/, ''), each))) ||
     isDictated(value, candidate);
+  return literals(text).filter((value) => !isProved(value));
+}
+
+/** Why values are none that what the entry rests on says, or what the person typed. */
+export function unsaidValueFaults(candidate: Candidate): string[] {
+  const { quoted } = candidate;
+  const [{ by }] = quoted;
   const whyOf = (value: string) => {
     const agent = quoted.find(({ source, quote }) => source.speaker === 'assistant' && containsLiteral(value, quote));
     if (agent && by === 'human')
@@ -267,8 +273,7 @@ export function unsaidValueFaults(candidate: Candidate): string[] {
       ? `is only quoted or pasted by the human in ${nameOf(theirs.source)}. Quote it there together with their own words, or leave the value out.`
       : 'stands in none of the messages it rests on. Add the one that says it to the evidence, or leave the value out.';
   };
-  const unsaid = literals(text).filter((value) => !isProved(value));
-  return [...Map.groupBy(unsaid, whyOf)].map(([why, values]) => `text: ${each(values)} ${why}`);
+  return [...Map.groupBy(unsaidValues(candidate), whyOf)].map(([why, values]) => `text: ${each(values)} ${why}`);
 }
 
 /** Values as a refusal names them. */

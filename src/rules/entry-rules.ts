@@ -15,39 +15,35 @@ import {
   type ProposedEntry,
   type Quoted,
 } from './candidate.ts';
-import { uncarriedFault, unsaidValueFaults, widenedFault } from './carried.ts';
+import { uncarriedFault, unsaidValueFaults, unsaidValues, widenedFault } from './carried.ts';
 import { CLAUSE, claimsSpeaker, findRelativeDate, isQuestion, orderIn, speaksToAgent } from './languages.ts';
 import { provenLesson } from './lesson-rules.ts';
 import type { Proof } from './lessons.ts';
 import { countWords, findCut, findQuote, foldSpace } from './quotes.ts';
 import { ownWords } from './spoken-text.ts';
+import { ONLY_HERE } from './way-rules.ts';
 
 type Problem = { problem: string };
 
-/** The entry as it is kept, or what would make it pass. */
-export async function checkEntry(entry: ProposedEntry, options: CheckOptions): Promise<FoundEntry | Problem> {
+/** The entry as it is kept, what code can mend of it mended; or what would make it pass. */
+export async function checkEntry(proposed: ProposedEntry, options: CheckOptions): Promise<FoundEntry | Problem> {
   const faults: string[] = [];
-  const problem = textProblem(entry.text);
+  const problem = textProblem(proposed.text);
   if (problem) faults.push(`text: ${problem}`);
-  const quoted: Quoted[] = [];
-  for (const [at, { message, quote }] of entry.evidence.entries()) {
-    const found = findEvidence(message, quote, options);
-    if ('problem' in found) faults.push(`evidence[${at}].${found.problem}`);
-    const source = options.find(message);
-    // What else is wrong is told as if the words stood there.
-    if ('source' in found) quoted.push(found);
-    else if (source) quoted.push({ source, quote: foldSpace(quote), by: source.speaker });
-  }
+  const [standing, wrong] = quotedIn(proposed, options);
+  // Without a quote that does not stand the rest may carry it; what else is wrong is told as if the words stood there.
+  const said = standing.length > 0 ? standing : wrong.flatMap(({ as }) => as ?? []);
   const redacted = async (text: string) => asSeen((await options.redact(foldSpace(text))).text);
-  const text = await redacted(entry.text);
-  if (quoted.length < entry.evidence.length || text === '') return told(faults);
-  const [first] = quoted as Candidate['quoted'];
-  const { by, source } = first;
+  const text = await redacted(proposed.text);
+  const unquoted = wrong.map((each) => each.problem);
+  if (said.length === 0 || text === '') return told([...faults, ...unquoted]);
+  const entry = { ...proposed, text };
+  const quoted = inItsOrder(entry, said as Candidate['quoted']);
   const shown = [...options.messages()];
-  const read: Candidate = { entry, text, quoted: [first, ...quoted.slice(1)], shown, options, isStrict: true };
+  const read: Candidate = { entry, text, quoted, shown, options, isStrict: true };
   const rest = withoutShown(read);
   const isStrict = isOfPerson(entry) || claimsSpeaker(rest) !== null || speaksToAgent(text);
-  const candidate = { ...read, isStrict };
+  const candidate = withQuotesOfValues({ ...read, isStrict });
   const speaker = speakerFault(candidate, rest);
   if (speaker) faults.push(speaker);
   // Who said it decides what has to carry it.
@@ -58,10 +54,11 @@ export async function checkEntry(entry: ProposedEntry, options: CheckOptions): P
     );
   const lesson = entry.found ? provenLesson(candidate, entry.found) : [];
   if ('faults' in lesson) faults.push(...lesson.faults);
-  if (faults.length > 0 || 'faults' in lesson) return told(faults);
-  const proven = lesson;
-  const said = quoted.map((each) => ({ message: each.source.id, quote: asSeen(each.quote), by: each.by }));
-  const evidence = await withProofs(said, proven, async (quote) => withoutHome(await redacted(quote)));
+  if (faults.includes(ONLY_HERE))
+    return checkEntry({ ...proposed, text: `On this machine: ${proposed.text}` }, options);
+  if (faults.length > 0 || standing.length === 0 || 'faults' in lesson) return told([...unquoted, ...faults]);
+  const quotes = candidate.quoted.map((each) => ({ message: each.source.id, quote: asSeen(each.quote), by: each.by }));
+  const evidence = await withProofs(quotes, lesson, async (quote) => withoutHome(await redacted(quote)));
   const changed = await redacted(entry.changes ?? '');
   // Left out where it could speak to whoever reads it, and memory does not say it.
   const isOrder = speaksToAgent(changed) && !options.isRemembered?.(changed);
@@ -69,6 +66,7 @@ export async function checkEntry(entry: ProposedEntry, options: CheckOptions): P
   const { type, found } = entry;
   // What an agent found out is certain once another session finds it, too.
   const strength = found ? 'implied' : entry.strength;
+  const [{ by, source }] = quoted;
   const { turn, at } = source;
   const more = { ...(at && { at }), ...(changes && { changes }), ...(found && { found }) };
   return { type, strength, text: found ? withoutHome(text) : text, evidence, by, turn, ...more };
@@ -98,7 +96,50 @@ async function withProofs(
   return evidence;
 }
 
-const isOfPerson = ({ type }: ProposedEntry) => type === 'user' || type === 'feedback';
+// What code mends itself, rather than ask for it again.
+
+/** The quotes of an entry, first one that is offered, and of what is about a person one of theirs. */
+function inItsOrder({ type, found }: ProposedEntry, quoted: Candidate['quoted']): Candidate['quoted'] {
+  const canCarry = ({ by, source }: Quoted) => source.offered && (by === 'human' || !isOfPerson({ type }));
+  const first = (found ? undefined : quoted.find(canCarry)) ?? quoted[0];
+  return [first, ...quoted.filter((each) => each !== first)];
+}
+
+/** More quotes than these do not make an entry truer. */
+const MOST_QUOTES = 10;
+const MOST_OF_LINE = 200;
+
+/**
+ * With the lines that say the values which none of the quotes does, each from the nearest message of an agent or its tools that
+ * holds it; a person's words carry only what they say.
+ */
+function withQuotesOfValues(candidate: Candidate): Candidate {
+  const { quoted, shown, options, isStrict } = candidate;
+  if (isStrict || quoted[0].by === 'human' || quoted[0].by === 'quoted') return candidate;
+  const own = shown.findIndex(({ id }) => id === quoted[0].source.id);
+  const nearest = shown.map((source, at) => ({ source, apart: Math.abs(at - own) })).sort((a, b) => a.apart - b.apart);
+  const more = unsaidValues(candidate).flatMap((value): Quoted[] => {
+    for (const { source } of nearest) {
+      if (!source.text.includes(value)) continue;
+      const line = source.text.split('\n').find((each) => each.includes(value)) ?? '';
+      const found = findEvidence(source.id, aroundIn(line, value), options);
+      if ('source' in found) return [found];
+    }
+    return [];
+  });
+  return { ...candidate, quoted: [quoted[0], ...quoted.slice(1), ...more.slice(0, MOST_QUOTES - quoted.length)] };
+}
+
+/** Of a line that is long the words around what is looked for in it. */
+function aroundIn(line: string, value: string): string {
+  if (line.length <= MOST_OF_LINE) return line;
+  const from = Math.max(0, line.indexOf(value) - MOST_OF_LINE / 2);
+  const part = line.slice(from, from + value.length + MOST_OF_LINE);
+  const begun = from > 0 ? part.replace(/^\S*\s+/, '') : part;
+  return begun.includes(value) ? begun.replace(/\s+\S*$/, '') : value;
+}
+
+const isOfPerson = ({ type }: Pick<ProposedEntry, 'type'>) => type === 'user' || type === 'feedback';
 
 // Line ends, control characters, direction overrides and halves of characters have no place in a line of a log.
 const UNFIT = /[\p{Cc}\p{Cs}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
@@ -113,6 +154,20 @@ function textProblem(text: string): string | null {
 }
 
 // Quotes.
+
+/** The quotes that stand in their messages, and what is wrong with the others; `as`: where they do not stand. */
+function quotedIn({ evidence }: ProposedEntry, options: CheckOptions): [Quoted[], (Problem & { as?: Quoted })[]] {
+  const standing: Quoted[] = [];
+  const wrong: (Problem & { as?: Quoted })[] = [];
+  for (const [at, { message, quote }] of evidence.entries()) {
+    const found = findEvidence(message, quote, options);
+    const source = options.find(message);
+    const as = source && { source, quote: foldSpace(quote), by: source.speaker };
+    if ('source' in found) standing.push(found);
+    else wrong.push({ problem: `evidence[${at}].${found.problem}`, as });
+  }
+  return [standing, wrong];
+}
 
 /** The message that is named, with the words in it that are quoted. */
 function findEvidence(

@@ -293,9 +293,11 @@ function outcomeProven({ candidate, calls, tried }: Lesson): Judged {
       `text: says "${verbIn(candidate.text, undone.act)}", and nothing shows that ${JSON.stringify(undone.act.does.slice(0, 80).toWellFormed())} did. Leave it out, or say what is open.`,
     );
   const claim = CLAIMS.exec(candidate.text)?.[0];
-  const isShown = ({ tried: { act } }: QuotedCall) =>
+  const isShown = ({ act }: TriedCall) =>
+    act.ended === 'worked' &&
     act.programs.some((program) => !(act.isCommand ? HANDS_OVER.test(program) : isLeaving(program)));
-  if (claim && !isSeen && !worked.some(isShown))
+  const isAbout = (each: TriedCall) => nameIn(candidate.text, each.act) && isShown(each);
+  if (claim && !isSeen && !worked.some((call) => isShown(call.tried)) && !tried.some(isAbout))
     faults.push(
       `text: "${claim}" claims what no quoted call shows. Quote the call that shows it, or leave the claim out.`,
     );

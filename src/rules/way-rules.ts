@@ -104,10 +104,7 @@ export function wayProven(lesson: Lesson): Judged {
 }
 
 /** Why a call that worked is no way that a text may tell from one that failed. */
-function wayFaults(
-  { error, good }: Record<'error' | 'good', QuotedCall>,
-  { candidate, calls, tried }: Lesson,
-): string[] {
+function wayFaults({ error, good }: Record<'error' | 'good', QuotedCall>, { candidate, tried }: Lesson): string[] {
   const { text } = candidate;
   const { quote } = error.quoted;
   const faults: string[] = [];
@@ -129,22 +126,17 @@ function wayFaults(
   const harm = harmsIn(good.tried.act.does).find((kind) => kind in HARM_SAID);
   if (harm)
     faults.push(`evidence: the call that worked ${HARM_SAID[harm]}. Quote a later one that does not, or leave it out.`);
-  // What else a tool printed may look like a call that nobody made.
+  // What a tool printed may look like a call that nobody made: only of the error what is no command may be named.
   const own = candidate.quoted.filter(({ by }) => by === 'assistant').map((each) => each.quote);
-  const printed = calls.filter((call) => call.isResult && call.tried === error.tried).map((call) => call.quoted.quote);
-  // Another quoted call may hide how it ended, and still it was made.
-  const made = calls.filter(({ at, tried: { act } }) => at > error.at && act.isCommand && act.ended === 'ran');
-  const ran = [error, good, ...made].flatMap(({ at, tried: { act } }) => {
-    const does = tried[at]?.act.does ?? act.does;
-    return [does, withoutRemoving(does)];
-  });
-  const said = [...ran, ...printed, ...own, ...(candidate.options.names ?? [])];
+  // Another call may hide how it ended, and still it was made.
+  const isMade = ({ act }: TriedCall, at: number) => at > error.at && act.isCommand && act.ended !== 'failed';
+  const made = [error.tried, ...tried.filter((each, at) => at === error.at || at === good.at || isMade(each, at))];
+  const ran = made.flatMap(({ act: { does } }) => [does, withoutRemoving(does)]);
+  const said = [...ran, whole, ...own, ...(candidate.options.names ?? [])];
   const isRun = (value: string) => good.tried.act.isCommand && isCommand(value);
   const unmade = literals(text).filter((value) => !(isRun(value) ? ran : said).some((where) => stands(value, where)));
   if (unmade.length > 0)
-    faults.push(
-      `text: ${each(unmade)} stands in neither of the two calls, nor in the error that is quoted. Leave the value out.`,
-    );
+    faults.push(`text: ${each(unmade)} stands in neither of the two calls, nor in the error. Leave the value out.`);
   return faults;
 }
 

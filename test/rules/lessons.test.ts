@@ -18,12 +18,12 @@ a way is kept too where another program does the same with the same words
 ! python scripts/seed.py --all → python: command not found on PATH
 $ python3 scripts/seed.py --all → ok
 + way On this machine: \`python3 scripts/seed.py --all\` seeds; plain python: command not found. ‖ r1 command not found ‖ m2 python3 scripts/seed.py --all
-- way \`python3 scripts/seed.py --all\` seeds; plain python: command not found. ‖ r1 command not found ‖ m2 python3 scripts/seed.py --all
-= holds on this machine alone
++ way \`python3 scripts/seed.py --all\` seeds; plain python: command not found. ‖ r1 command not found ‖ m2 python3 scripts/seed.py --all
+= On this machine: 
 ! DEBUG=1 python scripts/seed.py --all → python: command not found on PATH
 $ python3 scripts/seed.py --all → ok
-- the same
-= holds on this machine alone
++ the same
+= On this machine: 
 
 a way that memory told needs no failure again: the call that works is run
 $ cd services/api && pnpm test → 12 passed
@@ -42,8 +42,9 @@ of several calls that are quoted the one counts that a way tells of, and of its 
 $ pwd && go mod tidy && gofmt -l ./color → /d/posh/src
 $ cd /d/posh/src && gofmt -l ./color && go vet ./color → ok
 + way Below \`src\`: \`cd src && go mod tidy\` fails with 'cd: src: No such file' (exit code 1); \`cd /d/posh/src && gofmt -l ./color\` works. ‖ r1 cd: src: No such file ‖ m2 pwd && go mod tidy && gofmt -l ./color ‖ m3 cd /d/posh/src && gofmt -l ./color && go vet ./color ‖ r1 Exit code 1
-- way Below \`src\`: \`cd src && go mod tidy\` fails with 'cd: src: No such file' (exit code 1); \`cd /d/posh/src && gofmt -l ./color\` works. ‖ r1 cd: src: No such file ‖ m2 pwd && go mod tidy && gofmt -l ./color
-= "cd /d/posh/src && gofmt -l ./color", "1" stands in neither of the two calls
++ way Below \`src\`: \`cd src && go mod tidy\` fails with 'cd: src: No such file' (exit code 1); \`cd /d/posh/src && gofmt -l ./color\` works. ‖ r1 cd: src: No such file ‖ m2 pwd && go mod tidy && gofmt -l ./color
+- way Below \`src\`: \`cd src && go mod tidy\` fails with 'cd: src: No such file'; \`cd /d/posh/src && gofmt -w ./color\` works. ‖ r1 cd: src: No such file ‖ m2 pwd && go mod tidy && gofmt -l ./color
+= stands in neither of the two calls
 
 all that is wrong with one is told at once, each value and each quote of it by itself
 ! pnpm test → Exit code 1\\nNo projects matched the filters in /repo
@@ -52,7 +53,6 @@ $ cd services/api && pnpm test → 12 passed
 = evidence[2].quote: these words do not stand in m2
 = text: each of "/opt/api/x", "rm -rf /srv/data", "pnpm test --all", "#77" stands in none of the messages
 = text: holds a command that deletes something
-= text: holds on this machine alone
 
 a way to another program is one where the error says that the first is missing, and is soon after
 ! zsh scripts/lint.zsh → bash: line 1: zsh: command not found
@@ -153,8 +153,8 @@ $ node link.mjs ~/Acme/plugins → linked
 $ acme plugins → Plugins load from ~/Acme/plugins
 . A link in the checkout is never read, since only ~/Acme/plugins loads.
 $ node link.mjs ~/Acme/plugins → linked
-- the same
-= On this machine
++ the same
+= On this machine: 
 $ acme plugins → Plugins load from ~/.acme/plugins
 . A link in the checkout is never read, since only ~/.acme/plugins loads.
 $ node link.mjs ~/.acme/plugins → linked
@@ -250,6 +250,12 @@ $ git push -u origin feat/parser → branch 'feat/parser' set up to track
 . Pushed. The error recovery is still open; all tests pass.
 $ go test ./... → ok all
 + outcome Branch \`feat/parser\` is pushed, all tests pass. ‖ m1 git push -u origin feat/parser ‖ m2 all tests pass ‖ m3 go test ./...
++ outcome Branch \`feat/parser\` is pushed, \`go test\` passes. ‖ m1 git push -u origin feat/parser ‖ m2 all tests pass
+$ git push -u origin feat/parser → branch 'feat/parser' set up to track
+. Pushed. The error recovery is still open; all tests pass.
+! go test ./... → Exit code 1
+- the same
+= claims what no quoted call shows
 
 what was left elsewhere is an outcome, and so is what a person saw of what was tried
 @$ mcp__tracker__create_ticket {"title": "Loader"} → Created ABC-12
@@ -490,9 +496,8 @@ changes PR #24 is open.
 where a program is missing the line is of this machine
 ! rg TODO src → bash: rg: command not found
 $ ack TODO src → src/a.ts: TODO
-- way \`ack TODO src\`, as rg: command not found. ‖ r1 rg: command not found ‖ m2 ack TODO src
-= holds on this machine alone
-+ way On this machine: \`ack TODO src\`, as rg: command not found. ‖ r1 rg: command not found ‖ m2 ack TODO src
++ way \`ack TODO src\`, as rg: command not found. ‖ r1 rg: command not found ‖ m2 ack TODO src
+= On this machine: 
 
 a list whose last command only looks has failed where its result begins with that
 ! FILES="a.json b.json"\\nperl -i -pe s/1/2/ $FILES\\necho done\\ngrep 2 $FILES → Exit code 2\\nCan't open a.json b.json: No such file or directory
@@ -582,6 +587,23 @@ $ cd /d/x/src && gofmt -l ./color; go vet ./color | tail -2 → clean
 = stands in neither of the two calls
 `),
 )('%s', (_, each) => expectJudged(each));
+
+test('what code can look up itself is not asked for again: a quote that stands nowhere, the line that says a value', async () => {
+  const session = `> Where does the hook run?
+$ ls → src
+$ rg hooks → conf/hooks.toml: [pre-push]
+$ cat conf/hooks.toml → run = "scripts/pre.sh --fast"
+. The pre-push hook is declared in the hooks file, and runs the fast checks.
++ place The pre-push hook is declared in \`conf/hooks.toml\` and runs \`scripts/pre.sh --fast\`. ‖ r2 conf/hooks.toml: [pre-push] ‖ m4 The pre-push hook is declared in the hooks file ‖ m4 so nobody needs to run it`;
+  expect((await kept(session)).evidence.map(({ quote }) => quote)).toEqual([
+    'conf/hooks.toml: [pre-push]',
+    'The pre-push hook is declared in the hooks file',
+    'run = "scripts/pre.sh --fast"',
+  ]);
+  // What no agent or tool said stays refused.
+  const never = session.replace('scripts/pre.sh --fast`', 'scripts/post.sh --fast`');
+  await expect(kept(never)).rejects.toThrow('stands in none of the messages');
+});
 
 async function kept(text: string) {
   const [[, { steps, entry }] = ['', {} as LessonCase]] = lessonCases(`it is kept\n${text}`);

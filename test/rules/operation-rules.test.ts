@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { checkOperations, proposalSchema } from '../../src/memory/text/operations.ts';
+import { saidDescription } from '../../src/rules/description-rules.ts';
 import type {
   DreamContext,
   Drop,
@@ -364,18 +365,6 @@ put Tests run in a container.
 over turn GPG off
 ! is about what goes
 
-a description says a value that no line says
-~ Meetings are short.
-put Meetings are short.
-description Meetings at 16:00
-! "16:00"
-
-a description names a flag of a word that a line says
-~ Force is for pushes.
-put Force is for pushes.
-description Pushes: --force
-! "--force"
-
 a duplicate says another value
 = Listen on port 8080.
 ~ Listen on port 80.
@@ -687,4 +676,14 @@ test.each([
 ])('a line that %s has no shape', (_, text) => {
   expect(proposalSchema.safeParse({ operations: [put('e1', text)] }).success).toBe(false);
   expect(proposalSchema.safeParse({ operations: [put('e1', 'Use spaces.')] }).success).toBe(true);
+});
+
+test.each([
+  ['Meetings, at 16:00, short', 'Meetings, at, short'],
+  ['Pushes: `--force`, meetings', 'Pushes:, meetings'],
+  ['Meetings: rooms and times', 'Meetings: rooms and times'],
+  ['16:00', 'Meetings are short.'],
+])('of the description %j is kept what lines say, or else a line', (description, kept) => {
+  const put: Put = { kind: 'put', topic: 'ops', in: [{ text: 'Meetings are short.', entries: [] }], reason: 'x' };
+  expect(saidDescription({ ...put, description }, [put], { entries: new Map(), topics: new Map() })).toBe(kept);
 });

@@ -78,7 +78,7 @@ export interface LessonCase {
  * Cases as text, in blocks: a name; a session: `>` a person says, `.` the agent says, `$` a command that went well, `!` one that
  * failed, ` → ` and what it printed; `@` before the sign: another tool's call, `~`: a subagent's, `?` behind it: without a mark;
  * then an entry of its kind that is kept, `+`, or refused, `-`, with the message of each quote behind `‖`, or `the same` as before;
- * `=` what the refusal says. Before an entry may stand what it has besides (`type`, `again`, `changes`, `strength`), or a line that the session was
+ * `=` what the refusal says, or the text that is kept. Before an entry may stand what it has besides (`type`, `again`, `changes`, `strength`), or a line that the session was
  * `told`. Where no person begins, one asks for something. Further entries may be of the same session, or of another.
  */
 export function lessonCases(text: string): [name: string, LessonCase][] {
@@ -137,5 +137,5 @@ export async function expectJudged({ steps, entry, told, isKept, says }: LessonC
   expect(found).toEqual(
     isKept ? expect.objectContaining({ found: entry.found, strength: 'implied' }) : expect.any(String),
   );
-  for (const words of says) expect(found).toContain(words);
+  for (const words of says) expect(typeof found === 'string' ? found : found.text).toContain(words);
 }

@@ -6,19 +6,27 @@
 import { z } from 'zod';
 import { redact } from '../../base/secrets/redact-text.ts';
 import { withTags } from '../../rules/as-read.ts';
+import { saidDescription } from '../../rules/description-rules.ts';
 import {
   areOfOneChange,
   certaintyOf,
   type DreamContext,
   entryIds,
+  isAskedFor,
   isOthers,
+  type KnownEntry,
   knownEntries,
   linesIn,
+  linesOut,
+  type NewLine,
   type Operation,
   type Put,
+  renamesOf,
   topicOfLine,
+  wholeOf,
   withAgain,
 } from '../../rules/dream-context.ts';
+import { cutDescription } from './index-file.ts';
 import { faultsOf, operationSchema, proposalListSchema, sayUnplaced } from './operations.ts';
 import { withoutMark } from './topic.ts';
 
@@ -48,14 +56,20 @@ export interface Verdict {
   standing: number[];
   /** Entries that no standing operation is about. */
   left: string[];
+  /** Whether what is left is little enough to wait for another night: asking again sends all that was shown a second time. */
+  canWait: boolean;
 }
+
+/** So much of a night's entries may wait, where they only bring lines that nobody asked for. */
+const LITTLE = 1 / 4;
 
 /** Of what is wrong with a proposal, a model is told so much at once. */
 export const MOST_PROBLEMS = 40;
 
 /** What the model is told: nothing more where all stands, else what is to be sent again. */
-export function replyTo({ problems, standing, left }: Verdict) {
-  if (problems.length === 0) return { text: 'Accepted. Nothing more is to be done.', isError: false, endsRun: true };
+export function replyTo({ problems, standing, left, canWait }: Verdict) {
+  if (problems.length === 0 || canWait)
+    return { text: 'Accepted. Nothing more is to be done.', isError: false, endsRun: true };
   const said = problems.slice(0, MOST_PROBLEMS);
   const stands = `These stand, and are not to be sent again: operations ${standing.join(', ')}.`;
   const again =
@@ -88,7 +102,7 @@ export class ProposedOperations {
     const list = proposalListSchema.safeParse(await cleaned(input));
     const verdict = list.success
       ? await this.#judge(list.data.operations.map(readSent))
-      : { problems: [z.prettifyError(list.error)], standing: [], left: this.#left() };
+      : { problems: [z.prettifyError(list.error)], standing: [], left: this.#left(), canWait: false };
     this.#refused.push(...verdict.problems);
     return verdict;
   }
@@ -173,7 +187,11 @@ export class ProposedOperations {
     const sent = new Set(wrong.flatMap(({ entries }) => entries));
     const unplaced = left.filter((entry) => !sent.has(entry));
     if (unplaced.length > 0) problems.push(sayUnplaced(unplaced));
-    return { problems, standing: kept.flatMap(({ number = [] }) => number), left };
+    const { entries } = this.#against.context;
+    const isNeeded = left.some((id) => isAskedFor(entries.get(id) as KnownEntry));
+    const isNew = ({ operation }: Sent) => operation?.kind === 'put' && linesOut(operation).length === 0;
+    const canWait = kept.length > 0 && !isNeeded && wrong.every(isNew) && left.length <= entries.size * LITTLE;
+    return { problems, standing: kept.flatMap(({ number = [] }) => number), left, canWait };
   }
 
   #left(): string[] {
@@ -184,8 +202,8 @@ export class ProposedOperations {
 
 /**
  * The operations as they are meant: lines carry no mark of what was seen once, which code sets (draft.ts); what one says
- * of a new topic holds for all that write into it; a new name means the topic; a duplicate that makes a line certain is put
- * into it.
+ * of a new topic holds for all that write into it, but for what no line says; a new name means the topic; a duplicate that
+ * makes a line certain is put into it; a line that cites nothing, and is no part of one that goes, rests on the put's entries.
  */
 function asMeant(operations: Operation[], context: DreamContext): Operation[] {
   const meant = operations.map((operation) => corroborated(operation, context));
@@ -200,8 +218,15 @@ function asMeant(operations: Operation[], context: DreamContext): Operation[] {
     if (each.kind !== 'put') return each;
     const name = each.topic ?? '';
     const topic = context.topics.has(name) ? name : (renamed.get(name) ?? each.topic);
-    const lines = linesIn(each).map((line) => ({ ...line, text: withoutMark(line.text) || line.text }));
-    return { ...begun.get(name), ...each, topic, in: lines };
+    const cited = entryIds(each).filter((id) => context.entries.get(id)?.isWithdrawn === false);
+    const taken = linesOut(each).flatMap((id) => topicOfLine(id, context, topic)?.lines.get(id) ?? []);
+    const lines = linesIn(each).map(({ text, entries }): NewLine => {
+      const line = { text: withoutMark(text) || text, entries };
+      const isWhole = entries.length > 0 || wholeOf(line, taken, renamesOf(each, context)) !== undefined;
+      return isWhole ? line : { ...line, entries: cited };
+    });
+    const put = { ...begun.get(name), ...each, topic, in: lines };
+    return put.description ? { ...put, description: cutDescription(saidDescription(put, meant, context)) } : put;
   });
 }
 

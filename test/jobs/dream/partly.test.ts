@@ -32,6 +32,18 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
       expect(await file('facts.md')).toContain(`- ${A}\n- ${B}\n`);
     }));
 
+  it('one new line of four that is refused waits for the next night, rather than be asked for at the price of all', () =>
+    inNights(engine, async ({ night, states }) => {
+      const others = ['The mill stands on the hill.', 'The cart has two wheels.', 'The well is dry in August.'];
+      const wrong = 'The press runs on port 9000.';
+      const one = await night([...others, B], (ids) => [...others, wrong].map((text, at) => put(ids[at], text)));
+      expect(one.requests).toHaveLength(1);
+      expect(one.report).toMatchObject({ left: [{ entry: one.ids[3], check: expect.stringContaining('"9000"') }] });
+      expect((await states())[B]).toBe('new');
+      const two = await night([], () => [put(one.ids[3], B)]);
+      expect(two.report).toMatchObject({ outcome: 'dreamed', left: [] });
+    }));
+
   it('what is left waits with its reason, after three nights rests, and is told with what stood in its way', () =>
     inNights(engine, async ({ night, states, row, db }) => {
       const wrong = 'The harvest runs on port 9000.';
