@@ -25,7 +25,6 @@ import { FOUND_AGENTS, type FoundAgent } from '../transcript/find-sessions.ts';
 import { openSession } from '../transcript/session.ts';
 import type { App } from '../worker/compose.ts';
 import { announceSession } from '../worker/ingest.ts';
-import type { SweepReport } from '../worker/sweep.ts';
 import { memoriesHere, placeOf } from '../worker/whose-memory.ts';
 import { putWork } from '../worker/work-item.ts';
 import { type CommonOptions, INSTRUCTIONS, MEMORY, MODEL, parsed, withApp } from './cli-options.ts';
@@ -180,7 +179,7 @@ const learn: CommandSpec<LearnOptions, [string[]]> = {
     MODEL,
     INSTRUCTIONS,
   ],
-  json: `one line per session: { session, transcript, memory, outcome, entries, refused, openTurns, spend, fork?, error? }; without sessions { done, turns, tokens, refused, waiting: [{ transcript, reason }], left, memories: [{ memory, entries }] }; with --dream then that of dream; with --later ${LATER_JSON}, without sessions { agents, enqueued: [{ agent, transcript, memory }], problems, off? }`,
+  json: `one line per session: { session, transcript, memory, outcome, entries, refused, openTurns, spend, fork?, error? }; without sessions { done, turns, tokens, refused, waiting: [{ transcript, reason }], left, memories: [{ memory, entries }] }; with --dream then that of dream; with --later ${LATER_JSON}`,
   more: 'Sessions from before set-up are read too.',
   examples: [
     'learn',
@@ -360,23 +359,15 @@ async function ring(app: App, waiting: Waiting[]): Promise<boolean> {
   return isNotified;
 }
 
-/** Finds sessions and puts what is pending into the inbox; prints what it found. What cannot be read is named, and no failure. */
+/** Finds sessions and puts what is pending into the inbox. What cannot be read is named, and no failure. */
 async function find(app: App, { agent, since, instructions, json }: LearnOptions): Promise<void> {
   const { sweepSessions } = await import('../worker/sweep.ts');
   const bar = progress('looking for sessions');
   const wanted = { agents: agent && [agent], since: sinceOf(since, app), instructions };
-  const report = await sweepSessions(app, wanted).finally(() => bar.stop());
-  print(json ? report : describeFound(report));
-  for (const problem of report.problems) note(problem);
-}
-
-function describeFound({ agents, off = {} }: SweepReport): string {
-  const lines = Object.entries(agents).map(([agent, { found, enqueued = 0, ...left }]) => {
-    const others = Object.entries(left).map(([verdict, count]) => `, ${count} ${verdict.replaceAll('-', ' ')}`);
-    return `${agent.padEnd(12)} ${found} found, ${enqueued} to be read${others.join('')}`;
-  });
-  for (const [reason, count] of Object.entries(off)) lines.push(`${' '.repeat(13)}${count} off: ${reason}`);
-  return lines.join('\n') || 'no sessions found';
+  const { enqueued, problems } = await sweepSessions(app, wanted).finally(() => bar.stop());
+  for (const problem of problems) note(problem);
+  await tell(app, enqueued, { json });
+  if (enqueued.length === 0 && !json) print('No session was found that does not wait and has something new.');
 }
 
 export const commands: CommandSpec[] = [learn, dream];

@@ -9,8 +9,6 @@ import { configOfSession } from '../base/config/config.ts';
 import { type AppError, attempt, describeError, ERRORS, isAppError, sayOfFile } from '../base/errors.ts';
 import { isDirectory } from '../base/files/directories.ts';
 import { statNow } from '../base/files/files.ts';
-import { DAY_MS } from '../base/time.ts';
-import { coverageWhere } from '../memory/entries.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { hasLedger, whyTurnedOff } from '../memory/places.ts';
 import { declinedBefore, sessionNamed } from '../memory/session-rows.ts';
@@ -19,30 +17,12 @@ import { waitingTranscripts } from '../queue/waiting-work.ts';
 import { type FoundAgent, type FoundSession, findSessions } from '../transcript/find-sessions.ts';
 import { openSession } from '../transcript/session.ts';
 import type { App, At } from './compose.ts';
-import { announceSession, blockedLook, type SkipReason, whyLeft } from './ingest.ts';
-
-export type SweepVerdict =
-  | 'enqueued'
-  | 'waiting'
-  | 'nothing-new'
-  | 'still-open'
-  | 'unreadable'
-  | 'blocked'
-  | 'declined'
-  | 'off'
-  | SkipReason;
-
-type Counts = { found: number } & Partial<Record<SweepVerdict, number>>;
+import { type Announced, announceSession, blockedLook, whyLeft } from './ingest.ts';
 
 export interface SweepReport {
-  /** How many sessions were found, and what became of them, by agent. */
-  agents: Partial<Record<FoundAgent, Counts>>;
-  /** What was put into the inbox. `memory`: its directory, or its id where it has none. */
-  enqueued: { agent: FoundAgent; transcript: string; memory: string }[];
+  enqueued: Announced[];
   /** What could not be read, unless an earlier sweep said the same. */
   problems: string[];
-  /** How many sessions are left alone, by what turns nocturne off where they ran. */
-  off?: Record<string, number>;
 }
 
 export interface SweepOptions {
@@ -51,77 +31,56 @@ export interface SweepOptions {
   /** Steers what to keep of what is found. */
   instructions?: string;
   signal?: AbortSignal;
-  onLooked?(): void;
 }
 
 /** Verdicts that hold while the file stays as it is. */
-const LASTING = new Set(['nothing-new', 'declined', 'off', 'unreadable', 'non-interactive', 'subagent', 'own']);
-const LOOKS_AT_ONCE = 100;
+const LASTING = new Set(['nothing-new', 'off', 'unreadable', 'non-interactive', 'subagent', 'own']);
 
 export async function sweepSessions(app: App, options: SweepOptions = {}): Promise<SweepReport> {
-  const { db, machine, clock } = app;
-  const report: SweepReport = { agents: {}, enqueued: [], problems: [] };
+  const { db, machine, clock, config } = app;
+  const { agents, since, signal } = options;
+  const report: SweepReport = { enqueued: [], problems: [] };
   const now = clock.now().toISOString();
   const known = await looksOf(db, machine);
   const blocked = new Map([...known].filter(([, { verdict }]) => verdict === 'blocked'));
-  let looks: Look[] = [];
-  let gone: string[] = [];
-  const keep = async () => {
-    await keepLooks(db, machine, { looks, gone });
-    [looks, gone] = [[], []];
-  };
+  const closed = [...blocked.keys()];
+  const looks: Look[] = [];
+  const gone: string[] = [];
   const block = (path: string, reason: string) => {
     if (blocked.get(path)?.reason !== reason) report.problems.push(sayOfFile(path, reason));
     const { environment } = known.get(path) ?? {};
     looks.push({ ...blockedLook(path, reason, blocked.get(path)?.since ?? now), environment });
     blocked.delete(path);
   };
-  const found = findAll(app, { options, blocked, onClosed: (path, error) => block(path, describeError(error)) });
+  const onClosed = (path: string, error: AppError) => block(path, describeError(error));
+  const found = findSessions(config.agentDirs, { agents, onClosed });
+  // What was closed is taken once it is open, however old it is then.
+  const wasClosed = (path: string) => closed.some((each) => path === each || path.startsWith(each + sep));
   const waiting = await waitingTranscripts(db, machine);
   for (const file of found) {
-    if (options.signal?.aborted) break;
-    const { path, agent } = file;
+    if (signal?.aborted) break;
+    const { path, modifiedAt } = file;
+    if (since && modifiedAt < since.toISOString() && !wasClosed(path)) continue;
     const before = known.get(path);
-    let verdict: string = 'waiting';
-    if (!waiting.has(path)) {
-      const isKnown = before !== undefined && (await isStillTrue(app, before, file));
-      const look = isKnown ? before : await lookAt(app, file, { report, options, environment: before?.environment });
-      verdict = look.verdict;
-      if (verdict === 'blocked') block(path, look.reason ?? '');
-      else if (!isKnown && LASTING.has(verdict)) looks.push(look);
-      if (verdict === 'off') await countOff(app, look, report);
+    if (before && (await isStillTrue(app, before, file))) continue;
+    const look = waiting.has(path)
+      ? null
+      : await lookAt(app, file, { report, options, environment: before?.environment });
+    if (look?.verdict === 'blocked') {
+      block(path, look.reason ?? '');
+      continue;
     }
-    if (verdict !== 'blocked' && blocked.delete(path) && !LASTING.has(verdict)) {
+    const wasBlocked = blocked.delete(path);
+    if (look && LASTING.has(look.verdict)) looks.push(look);
+    else if (wasBlocked) {
       gone.push(path);
       looks.push(...unseen(path, before?.environment));
     }
-    report.agents[agent] ??= { found: 0 };
-    const counts = report.agents[agent] as Counts;
-    counts.found += 1;
-    counts[verdict as SweepVerdict] = (counts[verdict as SweepVerdict] ?? 0) + 1;
-    options.onLooked?.();
-    if (looks.length >= LOOKS_AT_ONCE) await keep();
   }
-  const isWhole = !options.agents && !options.signal?.aborted;
   // What is left of these was taken by hand, is gone, or is a directory that is open again.
-  if (isWhole) gone.push(...[...blocked.keys()].filter((path) => !isCutOff(path)));
-  await keep();
+  if (!agents && !signal?.aborted) gone.push(...[...blocked.keys()].filter((path) => !isCutOff(path)));
+  await keepLooks(db, machine, { looks, gone });
   return report;
-}
-
-/** What the options ask for, and what was blocked when a sweep would have found it. */
-function findAll(
-  { config }: App,
-  ask: { options: SweepOptions; blocked: Map<string, Look>; onClosed(path: string, error: AppError): void },
-): FoundSession[] {
-  const { agents, since } = ask.options;
-  const was = [...ask.blocked.values()];
-  const sinceMs = was.map((each) => Date.parse(each.since ?? each.modifiedAt) - config.sweepDays * DAY_MS);
-  const earliest = since && new Date(Math.min(since.getTime(), ...sinceMs));
-  const closed = was.map(({ path }) => path);
-  const found = findSessions(config.agentDirs, { agents, since: earliest, onClosed: ask.onClosed });
-  const wasBlocked = (path: string) => closed.some((dir) => path === dir || path.startsWith(dir + sep));
-  return found.filter(({ path, modifiedAt }) => !since || modifiedAt >= since.toISOString() || wasBlocked(path));
 }
 
 /** Whether it cannot be told if it is there. */
@@ -137,11 +96,6 @@ const atOf = async ({ config }: App, { cwd, environment }: Look): Promise<At> =>
   cwd: cwd ?? undefined,
   config: await configOfSession(config, environment),
 });
-
-async function countOff(app: App, look: Look, report: SweepReport): Promise<void> {
-  const { reason } = await app.standing(await atOf(app, look));
-  report.off = { ...report.off, [reason]: (report.off?.[reason] ?? 0) + 1 };
-}
 
 /** Whether an earlier verdict still stands: the same file, the same memory, the same settings. */
 async function isStillTrue(app: App, look: Look, file: FoundSession): Promise<boolean> {
@@ -168,7 +122,7 @@ function knownAgain(app: App, { cwd, config }: At): Promise<MemoryRow> | null {
 /** Puts a session that was found into the inbox, where turns of it wait. */
 async function lookAt(
   app: App,
-  { agent, path, sizeBytes: size, modifiedAt }: FoundSession,
+  { path, sizeBytes: size, modifiedAt }: FoundSession,
   { report, options, environment }: { report: SweepReport; options: SweepOptions } & Pick<Look, 'environment'>,
 ): Promise<Look> {
   const { db, memories, config } = app;
@@ -188,15 +142,10 @@ async function lookAt(
     });
     if (sorted.pending.size > 0) {
       const news = { session, environment, ended: false, isDueNow: true, instructions: options.instructions };
-      const { memory: of } = await announceSession(app, news);
-      report.enqueued.push({ agent, transcript: path, memory: of.dir ?? of.id });
+      report.enqueued.push(await announceSession(app, news));
       return { ...look, verdict: 'enqueued' };
     }
-    const declined = row ? await coverageWhere(db, { session: row.id, reason: 'declined' }) : [];
-    const isDeclined =
-      sorted.byCode.some(({ reason }) => reason === 'declined') ||
-      sorted.turns.some(({ id }) => declined.some((covered) => covered.id === id));
-    const verdict = sorted.unsettled > 0 ? 'still-open' : isDeclined ? 'declined' : 'nothing-new';
+    const verdict = sorted.unsettled > 0 ? 'still-open' : 'nothing-new';
     return { ...look, dir: memory ? app.memoryDirOf(session) : null, verdict };
   } catch (error) {
     if (!isAppError(error)) throw error;
