@@ -297,7 +297,7 @@ async function learnLater(app: App, transcripts: string[], options: LearnOptions
 
 async function dreamLater(app: App, { instructions, json }: DreamOptions): Promise<void> {
   const memory = await app.memoryFor();
-  await putAndTell(app, { kind: 'dream', key: memory.id, memory, payload: { instructions, isNightly: false } }, json);
+  await putAndTell(app, { kind: 'dream', key: memory.id, memory, payload: { instructions } }, json);
 }
 
 async function againLater(app: App, requests: LearnAgainRequest[], options: LearnOptions): Promise<void> {

@@ -28,7 +28,7 @@ const alone: CommandSpec<CommonOptions> = {
   about:
     'The memory of your coding agents: finished sessions in, Markdown out. Alone it says what was learned, what waits for you and what it costs',
   options: MEMORY,
-  json: '{ memory, state, attention, needs, lookedAt, learned, entries, turns, missing, dreamBlocks, topics, oversized, index, waiting, skipped, lastJobs, all, modelPause, spendToday, spendMonth, restoredAt, nextDreamAt, workers, database }',
+  json: '{ memory, state, attention, needs, lookedAt, learned, waiting, lastJobs, all, modelPause, spendToday, spendMonth, restoredAt, nextDreamAt, workers, database }',
   more: 'Exit code 3 where something needs a person: a key, a budget, a model that fails again and again, work that was given up, missing files, proposed changes that wait.',
   examples: ['nocturne', 'nocturne --json'],
   async run(call) {

@@ -11,7 +11,7 @@ import { releasePaused } from '../queue/waiting-work.ts';
 import { allWorkers } from '../queue/workers.ts';
 import { readSettingsOf, writeTyped } from '../setup/settings-file.ts';
 import { fromHome, plainly, sayTime } from '../terminal/phrases.ts';
-import { nextDream } from '../worker/nightly.ts';
+import { nextNight } from '../worker/nightly.ts';
 import { type Need, type Overview, sayBreaker } from '../worker/overview.ts';
 import { namesOf } from '../worker/session-names.ts';
 import { whoseMemory } from '../worker/whose-memory.ts';
@@ -48,7 +48,7 @@ export async function workSections(at: At, { waiting, failed, breaker }: Overvie
   const { app, config } = at;
   const workers = await allWorkers(app.db);
   const now = config.clock.now();
-  const night = await nextDream(app, null);
+  const night = await nextNight(app);
   const shown = [...waiting.slice(0, MOST_WAITING), ...failed.slice(0, MOST_WAITING)];
   const names = await namesOf(
     app,

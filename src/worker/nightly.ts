@@ -1,4 +1,4 @@
-// The night: when it is due, which were, what is put into the inbox then, and what keeps a nightly dream from running.
+// The night: when it is due, and what is put into the inbox then.
 // Promises: of all processes one begins a night, in one transaction, so that who dies in it leaves it due, and after a downtime over
 // many nights once for all of them; a dream that a person asked for stays as asked; a copy of the database is made before it (and
 // each hour where clients keep stores), and what is older than it is kept is dropped.
@@ -48,7 +48,11 @@ export async function nightIfDue(
   await backUpIfDue(app).catch(told);
   await dropOld(db, { ...config, now }).catch(told);
   const enabled: string[] = [];
-  for (const memory of await nightlyMemories(db)) if ((await app.standingOf(memory)).enabled) enabled.push(memory.id);
+  for (const memory of await nightlyMemories(db)) {
+    // Two clones would both sort what stands in a log there, and what is shared was sorted already.
+    const isTeams = isCheckedIn(memory.dir) && app.memoryDirOf() !== memory.dir;
+    if (!isTeams && (await app.standingOf(memory)).enabled) enabled.push(memory.id);
+  }
   return beginNight(db, { last, memories: enabled, now });
 }
 
@@ -63,19 +67,6 @@ async function backUpIfDue({ db, config: { home, clock } }: App, madeBefore?: Da
 export async function backUpHourly(app: App): Promise<void> {
   const store = await app.db.get("select 1 from memory where scope = 'store' and deleted_at is null limit 1");
   if (store) await backUpIfDue(app, new Date(app.clock.now().getTime() - HOUR_MS));
-}
-
-/**
- * What keeps a nightly dream from running, as a sentence, or null. Without any news it runs: that asks no model, and brings the
- * index up to what people wrote.
- */
-export async function shutGate(app: App, memory: MemoryRow): Promise<string | null> {
-  const { config, clock } = app;
-  // Two clones would both distil what stands in a log there, and what is shared was distilled already.
-  if (isCheckedIn(memory.dir) && app.memoryDirOf() !== memory.dir)
-    return "a team's memory: only its index is kept up to date";
-  if (clock.now().getTime() >= (await opensAt(app, memory.id))) return null;
-  return `too soon: dreamed less than ${config.dreamMinHours} hours before`;
 }
 
 /** When the last night began; a database that had none begins with now, and so does one whose clock was ahead. */
@@ -107,37 +98,13 @@ async function beginNight(
     if ((await sql.run(set, now.toISOString(), last)) === 0) return false;
     for (const memory of memories) {
       const waits = await sql.get("select 1 from inbox where kind = 'dream' and key = ?", memory);
-      if (!waits)
-        await put(sql, { kind: 'dream', key: memory, memory, payload: { isNightly: true }, notBefore: now }, now);
+      if (!waits) await put(sql, { kind: 'dream', key: memory, memory, payload: {}, notBefore: now }, now);
     }
     return true;
   });
 }
 
-/** Why nights passed a memory by, the latest first, and how often. */
-export async function skippedNights(sql: Sql, memory: string) {
-  const rows = await sql.all<{ output: string; at: string }>(
-    "select output, ended_at as at from job where memory = ? and kind = 'dream' and outcome = 'skipped' order by ended_at desc",
-    memory,
-  );
-  const reasons = Map.groupBy(rows, ({ output }) => (JSON.parse(output) as { reason: string }).reason);
-  return [...reasons].map(([reason, of]) => ({ kind: 'dream', reason, times: of.length, at: of[0]?.at ?? '' }));
-}
-
-/** When the next night comes that dreams over a memory, or over any; in the past where it is due. */
-export async function nextDream(app: App, memory: MemoryRow | null): Promise<Date> {
-  const now = app.clock.now();
-  const next = nextNightly(app.config, new Date(await lastNight(app.db, now)));
-  const from = await opensAt(app, memory?.id);
-  return Math.max(next.getTime(), now.getTime()) < from ? nextNightly(app.config, new Date(from - 1)) : next;
-}
-
-/** Before then a night passes a memory by, or all, which were dreamed over a short time ago. */
-async function opensAt({ db, clock, config }: App, memory = ''): Promise<number> {
-  const last = await db.get<{ at: string | null }>(
-    `select min(at) as at from (select max(ended_at) as at from job where kind = 'dream' and outcome in ('dreamed', 'proposed')
-       and ended_at <= ? and (memory = ? or ? = '') group by memory) as last`,
-    ...[clock.now().toISOString(), memory, memory],
-  );
-  return last?.at ? Date.parse(last.at) + config.dreamMinHours * HOUR_MS : 0;
+/** When the next night comes; in the past where it is due. */
+export async function nextNight({ db, config, clock }: App): Promise<Date> {
+  return nextNightly(config, new Date(await lastNight(db, clock.now())));
 }

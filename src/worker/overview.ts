@@ -24,7 +24,7 @@ import { shortId } from '../memory/short-ids.ts';
 import { readMemorySnapshot, sayOffer } from '../memory/snapshot-files.ts';
 import { logDay, logPath } from '../memory/text/daily-log.ts';
 import { GROUPS, INDEX_CAPS } from '../memory/text/index-file.ts';
-import { type BreakerState, breakerOf, gateOf } from '../queue/breaker.ts';
+import { type BreakerState, breakerOf } from '../queue/breaker.ts';
 import { isTooSmall } from '../queue/spend.ts';
 import { blockedOf } from '../queue/swept.ts';
 import { listWork, type WorkRow } from '../queue/waiting-work.ts';
@@ -101,13 +101,9 @@ export async function readOverview(
     breaker: await breakerOf(db, { after: config.breakerAfter, now: clock.now() }),
   };
   const needs: Need[] = [];
-  const states = new Map<string, MemoryState>();
-  for (const known of memories) {
-    const state = await stateOf(app, known.row);
-    states.set(known.row.id, state);
-    needs.push(...(await needsOfMemory(app, known, { ...state, proposals: found.proposals.get(known.row.id) ?? 0 })));
-  }
-  return { ...found, states, needs: inOrder([...needs, ...needsOfWork(found), ...(await needsOfSessions(app))]) };
+  for (const known of memories)
+    needs.push(...(await needsOfMemory(app, known, found.proposals.get(known.row.id) ?? 0)));
+  return { ...found, needs: inOrder([...needs, ...needsOfWork(found), ...(await needsOfSessions(app))]) };
 }
 
 function needsOfWork({
@@ -222,56 +218,16 @@ function sayMissing(paths: string[]): { what: string; keepsDreams: boolean }[] {
   return said;
 }
 
-export interface DreamHold {
-  why: string;
-  needsPerson: boolean;
-  /** Where it is not to dream again. */
-  remedy?: string;
-}
-
 const PASSING = new Set(['transient', 'rate-limit', 'ceiling']);
 
-/** What keeps the dreams of a memory from running, or from coming to their end; `missing`: its files that are. */
-async function dreamBlocks(app: App, memory: MemoryRow, missing: string[]): Promise<DreamHold[]> {
-  const { db } = app;
-  const holds = sayMissing(missing).flatMap(({ what, keepsDreams }): DreamHold[] =>
-    keepsDreams ? [{ why: `${what}; ${IF_MISSING}`, needsPerson: true }] : [],
-  );
-  const last = await db.get<{ outcome: string; code: string | null; error: string | null; at: string }>(
-    `select outcome, code, error, ended_at as at from job where memory = ? and kind = 'dream' and ended_at is not null
-     order by ended_at desc, id desc limit 1`,
-    memory.id,
-  );
-  if (last?.error) {
-    const why = `the last dream, at ${last.at}, ${last.outcome === 'refused' ? 'was refused' : 'failed'}: ${last.error}`;
-    // What is missing and not taken as meant is said already.
-    const isSaid = last.outcome === 'refused' && holds.length > 0;
-    if (!isSaid) holds.push({ why, needsPerson: !PASSING.has(ruleOf(last.code).class) });
-  }
-  const { why } = await gateOf(app, { isLooking: true });
-  if (why !== null) holds.push({ why, needsPerson: false });
-  return holds;
-}
-
-type MemoryState = Awaited<ReturnType<typeof stateOf>>;
-
-async function stateOf(app: App, memory: MemoryRow) {
-  const missing = await missingIn(app, memory);
-  return { missing, oversized: oversizedIn(memory), dreamBlocks: await dreamBlocks(app, memory, missing) };
-}
-
 /** What a memory waits for a person with. */
-async function needsOfMemory(
-  app: App,
-  { row: memory, ...whose }: KnownMemory,
-  { missing, oversized, dreamBlocks: blocks, proposals }: MemoryState & { proposals: number },
-): Promise<Need[]> {
+async function needsOfMemory(app: App, { row: memory, ...whose }: KnownMemory, proposals: number): Promise<Need[]> {
   const { db } = app;
   const needs: Need[] = [];
-  const lost = sayMissing(missing);
+  const lost = sayMissing(await missingIn(app, memory));
   const check = whose.command('nocturne check');
   for (const { what } of lost) needs.push({ text: `${whose.name}: ${what}; ${IF_MISSING}`, command: check });
-  for (const { path, bytes } of oversized) {
+  for (const { path, bytes } of oversizedIn(memory)) {
     const size = `${Math.ceil(bytes / 2 ** 20)} MB`;
     needs.push({ text: `${whose.name}: ${path} has ${size}: split it, or move it out`, command: check });
   }
@@ -281,10 +237,17 @@ async function needsOfMemory(
     needs.push({ text: `${whose.name}: what is remembered cannot be written into ${what}`, command: check });
   }
   needs.push(...(await noticesOf(app, { row: memory, ...whose })));
-  for (const { why, needsPerson } of blocks) {
-    if (!needsPerson || lost.some(({ what }) => why.startsWith(what))) continue;
-    const command = whose.command(why.includes('--accept-missing') ? 'nocturne check' : 'nocturne dream');
-    needs.push({ text: `No dream in ${whose.name}: ${why}`, command });
+  const last = await db.get<{ outcome: string; code: string | null; error: string | null; at: string }>(
+    `select outcome, code, error, ended_at as at from job where memory = ? and kind = 'dream' and ended_at is not null
+     order by ended_at desc, id desc limit 1`,
+    memory.id,
+  );
+  // What is missing and not taken as meant is said already.
+  const isSaid = last?.outcome === 'refused' && lost.some(({ keepsDreams }) => keepsDreams);
+  if (last?.error && !isSaid && !PASSING.has(ruleOf(last.code).class)) {
+    const became = last.outcome === 'refused' ? 'was refused' : 'failed';
+    const text = `No dream in ${whose.name}: the last dream, at ${last.at}, ${became}: ${last.error}`;
+    needs.push({ text, command: whose.command('nocturne dream') });
   }
   const unplaced = await unplacedOf(db, memory.id, await entriesWhere(db, memory.id, "and state = 'new'"));
   const [first, ...others] = unplaced.filter(({ nights }) => nights >= TELL_AFTER_NIGHTS);

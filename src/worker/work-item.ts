@@ -7,21 +7,18 @@ import { programOf } from '../agent/programs/programs.ts';
 import { configOfSession, type Environment } from '../base/config/config.ts';
 import { AppError, attempt, ERRORS, type Failure, failureOf, onAppError } from '../base/errors.ts';
 import { statNow } from '../base/files/files.ts';
-import { beginJob, endJob } from '../memory/job-rows.ts';
 import { type MemoryRow, memoryRow } from '../memory/memories.ts';
 import type { Enablement } from '../memory/paths.ts';
 import { isSent, sessionRow } from '../memory/session-rows.ts';
 import { type Ending, giveBack, type Item, PRIORITY, put, renewInput, settle } from '../queue/inbox.ts';
 import type { App, JobOptions } from './compose.ts';
 import { holding } from './job-bounds.ts';
-import { shutGate } from './nightly.ts';
 
 /** What an item holds, by its kind, as this program put it in. */
 interface Payloads {
   /** `files`: where more than one is of the session, all that wait. */
   extract: Pick<ExtractRequest, 'ended' | 'instructions' | 'takeUp'> & { files?: string[]; environment?: Environment };
-  /** `isNightly`: it was not asked for, so the gates of the nightly dream apply. */
-  dream: { instructions?: string; isNightly?: boolean };
+  dream: { instructions?: string };
   reprocess: LearnAgainRequest;
 }
 
@@ -149,9 +146,7 @@ async function runJob(app: App, { item, memory, isProbe }: Work, signal: AbortSi
   const standing = await app.standingOf(memory);
   if (!standing.enabled) return whenOff(standing, clock.now());
   if (item.kind === 'dream') {
-    const { isNightly, instructions } = item.payload as unknown as Payloads['dream'];
-    const why = isNightly ? await shutGate(app, memory) : null;
-    if (why !== null) return skipDream(app, memory, why);
+    const { instructions } = item.payload as unknown as Payloads['dream'];
     const report = await app.dream(memory, { instructions, job: item.job ?? undefined }, options);
     return { ...report, progress: report.operations.length + report.proposals.length };
   }
@@ -179,16 +174,6 @@ async function runForClient(
     extract: (request, of) => app.extract(request, { ...options, ...of }),
     dream: (request, of) => app.dream(of.memory, request, { ...options, ...of }),
   });
-}
-
-/** A night that passes a memory by is a job for people to see. */
-async function skipDream({ db, clock }: App, memory: MemoryRow, why: string): Promise<Ending> {
-  const at = clock.now().toISOString();
-  await db.write(async (sql) => {
-    const job = await beginJob(sql, { kind: 'dream', memory: memory.id, startedBy: 'hook', at });
-    await endJob(sql, job, { outcome: 'skipped', output: { reason: why }, at });
-  });
-  return { outcome: 'skipped', why };
 }
 
 /**

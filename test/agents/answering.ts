@@ -115,9 +115,9 @@ export function answers(name: ProgramName): void {
       const at = await modelWorld(name, () => LIMITS[name](resetsAt));
       await at.nocturne('learn', '--later', at.session.path);
       expect(await at.worked()).toContain('says that the plan is used up');
-      const { needs, dreamBlocks } = JSON.parse((await at.nocturne('--json')).stdout);
+      const { needs, modelPause } = JSON.parse((await at.nocturne('--json')).stdout);
       expect(JSON.stringify(needs)).toContain('says that the plan is used up');
-      expect(JSON.stringify(dreamBlocks)).toContain(new Date(resetsAt * 1_000).toISOString().slice(0, 16));
+      expect(modelPause.until).toContain(new Date(resetsAt * 1_000).toISOString().slice(0, 16));
       expect(at.server.asked).toHaveLength(1);
     });
 

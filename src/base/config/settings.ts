@@ -133,8 +133,6 @@ export const settingsSchema = z
 
 /** What were settings once and nobody changed: a config.json that has one still is read without it, and that is told. */
 export const FIXED = {
-  /** The nightly dream leaves a memory alone in which a dream ended less than so many hours ago. */
-  dreamMinHours: 8,
   /** A line that only one session showed waits so many days for a second one, then goes to the archive. */
   holdDays: 30,
   /** Model calls with their tool results, per excerpt and per request of a dream. */
@@ -187,6 +185,7 @@ export const FIXED = {
 export const FORMER: Record<string, string> = {
   ...Object.fromEntries(Object.entries(FIXED).map(([name, value]) => [name, `always ${JSON.stringify(value)}`])),
   dreamMinEntries: 'always 1',
+  dreamMinHours: 'always 0',
   wallMs: 'a minute and five times requestMs',
   jobWallMs: 'half an hour, or wallMs where that is longer',
   mcpStores: 'what --store of nocturne mcp names',
