@@ -37,7 +37,7 @@ const why: CommandSpec<CommonOptions, [string[]]> = {
   about: 'where a line, words or a session come from, and why',
   args: [['[what...]', 'a topic, TOPIC:LINE, words, an entry, a session (its id or its file), a job, or a day']],
   options: MEMORY,
-  json: 'of a topic, a line or words [{ path, number, id, text, isPersons, program, authors, entries }]; of an entry { id, type, text, evidence, …, lines, told, proposals }; of a session, one line each, { session, transcript, unreadable, memory, ranges, entries, refused, holds, waiting, failures, proposals, next }; of a day, and without anything of the last dream, { day, dreams }',
+  json: 'of a topic, a line or words [{ path, number, id, text, isPersons, program, authors, entries }]; of an entry { id, type, text, evidence, …, lines, told, proposals }; of a session, one line each, { session, transcript, unreadable, memory, turns, entries, refused, holds, waiting, failure, proposals, next }; of a day, and without anything of the last dream, { day, dreams }',
   more: 'Without an argument it tells what the last dream did. It asks no model.',
   examples: ['why working-agreements.md:7', 'why pnpm lockfile', 'why 0d8c1a52', 'why yesterday'],
   async inApp(app, call) {
@@ -168,36 +168,34 @@ async function explainOne(app: App, memory: MemoryRow, { what, json }: Asked): P
 async function describeSession(app: App, found: SessionFate): Promise<string> {
   const { db, config } = app;
   const short = await shortId(db, 'session', found.session);
-  const { holds } = found;
+  const { holds, waiting, failure } = found;
   return [
     `session     ${(await saySession(app, found.session)).replace(/^session /, '')}`,
     `transcript  ${found.transcript}${found.unreadable ? ` — ${found.unreadable}` : ''}`,
     `memory      ${found.memory}`,
     ...(holds ? [`holds       ${sayCount(holds.turns, 'turn')}`] : []),
-    ...[...Map.groupBy(found.ranges, (range) => sayRange(range, app))].map(([said, of], index) => {
-      const turns = of.reduce((sum, range) => sum + range.turns, 0);
-      return `${(index === 0 ? 'turns' : '').padEnd(12)}${turns}  ${said}`;
+    ...found.turns.map(({ state, turns, why }, index) => {
+      const said = state === 'declined' ? 'not read' : state;
+      return `${(index === 0 ? 'turns' : '').padEnd(12)}${turns}  ${said}: ${why}`;
     }),
     ...found.entries.map(({ type, text, state }, index) => {
       const mark = state === 'new' || state === 'placed' ? '' : ` (${state})`;
       return `${(index === 0 ? 'taught' : '').padEnd(12)}${type.padEnd(9)}  ${text}${mark}`;
     }),
     ...[...Map.groupBy(found.refused, sayRefusal)].map(([why, { length }]) => `refused     ${length} × ${why}`),
-    ...found.waiting.map(
-      ({ notBefore, why }) =>
-        `waits       until ${sayTime(notBefore, config)}${why ? `: ${plainly(why, config)}` : ''}`,
-    ),
-    ...found.failures.map(({ at, code, state, message }) => {
-      return `failed      ${sayWhen(at, config)}: ${code}${state === 'ended' ? '' : `, ${state}`}: ${message}`;
-    }),
+    ...(waiting
+      ? [
+          `waits       until ${sayTime(waiting.notBefore, config)}${waiting.why ? `: ${plainly(waiting.why, config)}` : ''}`,
+        ]
+      : []),
+    ...(failure
+      ? [
+          `failed      ${sayWhen(failure.at, config)}: ${failure.code}${failure.state === 'ended' ? '' : `, ${failure.state}`}: ${failure.message}`,
+        ]
+      : []),
     ...found.proposals.map(({ entry, text, says }) => `proposed    ${text} (${entry}): ${says}`),
     `next        ${plainly(found.next.replaceAll(` ${found.session}`, ` ${short}`), config)}`,
   ].join('\n');
-}
-
-function sayRange({ state, why, job, at }: SessionFate['ranges'][number], { config }: App): string {
-  const when = job && at ? `, ${sayWhen(at, config)}` : '';
-  return `${state === 'declined' ? 'not read' : state}: ${why}${when}`;
 }
 
 const FOR_THE_MODEL = /^(?:Leave|Say|Quote|Put|Use|Copy|Name|Add|Write|What someone else)\b/;

@@ -172,12 +172,6 @@ export function sessionName({ agent, session, transcript }: SpoolItem): string {
 
 const MOST_NAME = 100;
 
-/** Tells whether a hook had named a session that no worker had taken in, at the moment of this call. */
-export function lookIntoSpool(home: string): (session: string) => boolean {
-  const texts = spoolFiles(home).map((file) => (statNow(file)?.isFile && readTextNow(file)) || '');
-  return (session) => texts.some((text) => text.includes(JSON.stringify(session)));
-}
-
 function setAside(home: string, file: string): string {
   const aside = join(spoolDir(home), 'damaged', basename(file));
   makeDirectory(dirname(aside));

@@ -33,7 +33,7 @@ test('what was given up is in status, which ends with 3, and why says all about 
   expect(values[0]).toMatchObject({
     attention: [expect.stringContaining('1 session could not be learned from')],
     needs: [{ command: 'nocturne retry --failed' }],
-    all: { pending: 0, failures: { oversize: 1 }, failed: [{ store: testing.dir, code: 'oversize', kind: 'extract' }] },
+    all: { pending: 0, failed: [{ store: testing.dir, code: 'oversize', kind: 'extract' }] },
   });
   const why = await runJsonHere<SessionFate>(['why', session.id.slice(0, 8)], testing.environment);
   expect(why.code).toBe(0);
@@ -41,12 +41,9 @@ test('what was given up is in status, which ends with 3, and why says all about 
     session: session.id,
     transcript: session.path,
     memory: testing.dir,
-    ranges: [{ turns: 1, state: 'gave-up', job: expect.stringMatching(/^job_/) }],
-    waiting: [],
-    failures: [
-      { state: 'given up', code: 'oversize' },
-      { state: 'ended', code: 'oversize' },
-    ],
+    turns: [{ turns: 1, state: 'gave-up' }],
+    waiting: null,
+    failure: { state: 'given up', code: 'oversize' },
     next: expect.stringContaining(`nocturne retry ${session.id}`),
   });
   const text = await testing.nocturne('why', session.path);
@@ -82,15 +79,15 @@ test('what is dismissed is off the list, and why tells its failure until a perso
   expect(await testing.nocturne('retry', '--dismiss', session.id)).toMatchObject({ code: 0 });
   expect(await testing.nocturne()).toMatchObject({ code: 0 });
   expect(await explained()).toMatchObject({
-    ranges: [{ state: 'gave-up' }],
+    turns: [{ state: 'gave-up' }],
     next: expect.stringContaining('given up'),
-    failures: [{ state: 'ended' }],
+    failure: { state: 'ended' },
     isTold: true,
   });
   mend();
   await testing.nocturne('retry', session.id);
   expect(await workDue(testing)).toMatchObject([{ outcome: 'nothing-worth-keeping' }]);
-  expect(await explained()).toMatchObject({ failures: [], isTold: false });
+  expect(await explained()).toMatchObject({ failure: null, isTold: false });
 });
 
 test('what is off the list is tried again by the model that its own session names', async () => {
@@ -124,9 +121,9 @@ test('retry closes the breaker and ends a wait; for what nobody knows it says so
   await workSession(testing, session.path);
   const ask = () => testing.json<SessionFate>('why', session.id);
   expect(await ask()).toMatchObject({
-    ranges: [{ state: 'pending' }],
-    waiting: [{ why: expect.stringContaining('invalid x-api-key') }],
-    failures: [{ code: 'auth', state: 'tried again' }, { state: 'ended' }],
+    turns: [{ state: 'pending' }],
+    waiting: { why: expect.stringContaining('invalid x-api-key') },
+    failure: { code: 'auth', state: 'tried again' },
     next: expect.stringContaining('no model is asked before'),
   });
   await testing.nocturne('retry', '--all');
@@ -155,7 +152,7 @@ test('where the provider takes no more today, what nocturne names asks it again'
   expect(await testing.rows('fates')).toEqual(['nothing']);
 });
 
-test('why says of each range what became of it and why it was skipped, also before anything was done', async () => {
+test('why says of turns what became of them and why it was skipped, also before anything was done', async () => {
   const testing = await testApp();
   const session = aSession(['Always use pnpm instead of npm.', '<private>My pin is 4711.</private>']);
   session.add('Remember it.', [
@@ -164,12 +161,12 @@ test('why says of each range what became of it and why it was skipped, also befo
   ]);
   session.add('Thanks.');
   const before = await runJsonHere<SessionFate>(['why', session.path], testing.environment);
-  expect(before.values[0]?.ranges.map(({ state }) => state)).toEqual(['pending', 'private', 'main-agent', 'open']);
-  expect(before.values[0]?.next).toContain('To read it: nocturne learn');
+  expect(before.values[0]?.turns.map(({ state }) => state)).toEqual(['pending', 'private', 'main-agent', 'open']);
+  expect(before.values[0]?.next).toContain('Now: nocturne learn');
   await workSession(testing, session.path);
   const { values } = await runJsonHere<SessionFate>(['why', session.id], testing.environment);
-  expect(values[0]?.ranges).toMatchObject([
-    { state: 'recorded', job: expect.stringMatching(/^job_/) },
+  expect(values[0]?.turns).toMatchObject([
+    { state: 'recorded' },
     { state: 'private', why: expect.stringContaining('private') },
     { state: 'main-agent', why: expect.stringContaining('main agent') },
     { state: 'nothing' },
@@ -180,7 +177,7 @@ test('why says of each range what became of it and why it was skipped, also befo
   expect(gone).toMatchObject({ code: 0, stdout: expect.stringContaining('cannot be read') });
 });
 
-test('why and status tell the parts of a turn apart', async () => {
+test('why tells the parts of a turn apart', async () => {
   const testing = await testApp();
   const note = (name: string) => ({
     calls: 'Write',
@@ -190,16 +187,17 @@ test('why and status tell the parts of a turn apart', async () => {
   const session = sessionFile(tempDir());
   session.add('Remember it.', [note('a'), { types: 'Also that.' }, note('b'), { types: 'Always use pnpm.' }]);
   session.add('Remember this.', [note('c'), { says: 'Saved.' }]);
-  const ask = async () => (await testing.json<SessionFate>('why', session.path)).ranges;
-  const expected = (last: string) => ['main-agent', last, 'main-agent'].map((state) => ({ turns: 1, state }));
-  expect(await ask()).toMatchObject(expected('pending'));
+  const ask = async () => {
+    const { turns } = await testing.json<SessionFate>('why', session.path);
+    return Object.fromEntries(turns.map((each) => [each.state, each.turns]));
+  };
+  expect(await ask()).toEqual({ 'main-agent': 2, pending: 1 });
   await testing.app.extract({ transcript: session.path, ended: true });
-  expect(await ask()).toMatchObject(expected('recorded'));
+  expect(await ask()).toEqual({ 'main-agent': 2, recorded: 1 });
   const why = (await testing.nocturne('why', session.id)).stdout;
   expect(why).toContain('holds       2 turns\n');
-  expect(why).toMatch(/^turns {7}2 {2}main-agent: the main agent itself wrote .*, just now$/m);
+  expect(why).toMatch(/^turns {7}2 {2}main-agent: the main agent itself wrote .*$/m);
   expect(why).toMatch(/^taught {6}feedback {3}Always use pnpm\.$/m);
-  expect(await testing.json('--json')).toMatchObject({ turns: { 'main-agent': 2, recorded: 1 } });
 });
 
 /** A session where Claude Code keeps them, of a project without a memory directory set for it. */
@@ -214,13 +212,10 @@ function hookTells({ home }: TestApp, { id, path }: SessionFile, more: Partial<S
   writeSpoolItem(home, { ...item, v: 1, session: id, transcript: path, at: '2026-11-21T02:00:00.000Z', ...more });
 }
 
-test('why finds a session that no ledger knows by its id on this disk, and says whether a hook told of it', async () => {
+test('why finds a session that no row knows by its id on this disk', async () => {
   const testing = await testApp();
   const session = sessionOnDisk(testing);
-  const ask = async () => (await testing.json<SessionFate>('why', '33333333')).next;
-  expect(await ask()).toContain(`nocturne learn ${session.path}`);
-  hookTells(testing, session);
-  expect(await ask()).toMatch(/^A hook has reported it/);
+  expect((await testing.json<SessionFate>('why', '33333333')).next).toContain(`nocturne learn ${session.path}`);
 });
 
 test('why says of a copy under another id that its turns are covered', async () => {
@@ -232,7 +227,7 @@ test('why says of a copy under another id that its turns are covered', async () 
   writeFileSync(copy, text.replaceAll(`"sessionId":"33333333`, `"sessionId":"44444444`));
   for (const what of [copy, '44444444'])
     expect(await testing.json<SessionFate>('why', what)).toMatchObject({
-      ranges: [{ state: 'recorded' }, { state: 'nothing' }],
+      turns: [{ state: 'recorded' }, { state: 'nothing' }],
       next: 'Nothing: all of it was read.',
     });
 });

@@ -41,7 +41,7 @@ test('why of a session file tells what would be offered, without a model and wit
   hasEnded(session.path);
   expect(await toldOf(session.path, environment)).toMatchObject({
     session: session.id,
-    ranges: [{ turns: 2, state: 'pending' }],
+    turns: [{ turns: 2, state: 'pending' }],
     holds: { format: 'claude-code', turns: 2 },
   });
   expect(existsSync(memory)).toBe(false);
@@ -56,8 +56,8 @@ test('why of a session file goes by what the memory directory learned and leaves
   const files = () =>
     readdirSync(dir, { recursive: true }).filter((name) => statSync(join(dir, String(name))).isFile());
   const before = files();
-  const { ranges } = await toldOf(session.path, environment);
-  expect(ranges).toMatchObject([{ state: 'recorded' }, { state: 'nothing' }, { state: 'pending', turns: 1 }]);
+  const { turns } = await toldOf(session.path, environment);
+  expect(turns).toMatchObject([{ state: 'recorded' }, { state: 'nothing' }, { state: 'pending', turns: 1 }]);
   expect(files()).toEqual(before);
 });
 
@@ -79,7 +79,7 @@ test('what is left out of a session file is named, and of an unknown file which 
       })),
     ),
   );
-  expect((await toldOf(edited, environment)).ranges).toContainEqual(
+  expect((await toldOf(edited, environment)).turns).toContainEqual(
     expect.objectContaining({ turns: 1, why: expect.stringMatching(/an edited prompt was sent in their place$/) }),
   );
   const unknown = await runHere(['why', transcriptOf('Dear diary,')], environment);
