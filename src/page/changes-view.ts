@@ -13,7 +13,7 @@ import { fileChangesOf, sayActor } from '../memory/job-rows.ts';
 import { sayOp } from '../memory/memory-types.ts';
 import { isTopicFile, parseTopic } from '../memory/text/topic.ts';
 import { sayDid } from '../terminal/phrases.ts';
-import { namesOf } from '../worker/session-names.ts';
+import { namesOf } from '../worker/whose-memory.ts';
 import { inlineMarkdown } from './markdown-html.ts';
 import { diffOfTexts } from './page-diff.ts';
 import {

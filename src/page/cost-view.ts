@@ -14,7 +14,7 @@ export async function costView(at: At): Promise<View> {
   const asked = at.url.searchParams.get('month') ?? '';
   const of = { ...config, sql: app.db, now: config.clock.now() };
   const cost = await monthCost(of, isDay(`${asked}-01`) ? asked : undefined);
-  const overview = await readOverview(app, { memories: places, most: 0 });
+  const overview = await readOverview(app, places);
   const name = (month: string) => formatIn(`${month}-15T12:00:00Z`, 'UTC', 'MMMM yyyy');
   const before = new Date(Date.parse(`${cost.month}-01`) - 86_400_000).toISOString().slice(0, 7);
   const money = ({ usd, tokens }: Sum) => (cost.total.usd > 0 ? sayUsd(usd * 1e6) : sayTokens(tokens));

@@ -13,7 +13,7 @@ import { withoutMark } from '../memory/text/topic.ts';
 import { saySpeaker } from '../terminal/phrases.ts';
 import type { Message } from '../transcript/messages.ts';
 import type { Session } from '../transcript/session.ts';
-import { saySession } from '../worker/session-names.ts';
+import { saySession } from '../worker/whose-memory.ts';
 import { inlineMarkdown } from './markdown-html.ts';
 import { type At, form, type Html, type Place, topicHref, when } from './page-shell.ts';
 

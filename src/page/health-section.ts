@@ -12,9 +12,8 @@ import { allWorkers } from '../queue/workers.ts';
 import { readSettingsOf, writeTyped } from '../setup/settings-file.ts';
 import { fromHome, plainly, sayTime } from '../terminal/phrases.ts';
 import { nextNight } from '../worker/nightly.ts';
-import { type Need, type Overview, sayBreaker } from '../worker/overview.ts';
-import { namesOf } from '../worker/session-names.ts';
-import { whoseMemory } from '../worker/whose-memory.ts';
+import type { Need, Overview } from '../worker/overview.ts';
+import { namesOf, whoseMemory } from '../worker/whose-memory.ts';
 import { type At, form, type Html, placeCalled, when } from './page-shell.ts';
 import type { Flash } from './visits.ts';
 
@@ -44,7 +43,7 @@ function needItem({ text, command }: Need, at: At): Html {
   return html`${said}<p class="meta">In a terminal: <code>${command}</code></p>`;
 }
 
-export async function workSections(at: At, { waiting, failed, breaker }: Overview): Promise<Html> {
+export async function workSections(at: At, { waiting, failed }: Overview): Promise<Html> {
   const { app, config } = at;
   const workers = await allWorkers(app.db);
   const now = config.clock.now();
@@ -60,7 +59,6 @@ export async function workSections(at: At, { waiting, failed, breaker }: Overvie
 ${workers.length === 0 ? html`<p class="dim">None runs now. The next session's end, or <code>nocturne worker</code>, starts one.</p>` : html`<ul class="plain">${workers.map(({ machine, started_at }) => html`<li><span class="dot good"></span>${machine === app.machine ? 'On this machine' : 'On another machine'}, since ${when(started_at, at)}</li>`)}</ul>`}
 <p class="dim">${night.getTime() <= now.getTime() ? 'The next night begins as soon as a worker runs.' : html`The next night is ${when(night.toISOString(), at)}.`}</p>
 ${waiting.length + failed.length === 0 ? html`<p class="dim">Nothing waits for a worker, and nothing failed.</p>` : ''}
-${breaker.state === 'closed' ? '' : html`<p class="problem said">${plainly(sayBreaker(breaker), config)}</p>`}
 </section>
 ${
   waiting.length === 0

@@ -237,14 +237,6 @@ export async function renew(sql: Sql, { id, owner, fence }: Claim, at: Moment): 
   return (await sql.run('update inbox set until = ? where id = ? and owner = ? and fence = ?', ...values)) === 1;
 }
 
-/** What is worked has grown since it was put in: its tries begin to count anew. */
-export async function renewInput(sql: Sql, item: Item, payload: object): Promise<Item> {
-  const renewed = { ...item, payload: { ...item.payload, ...payload }, attempts: 0, failures: 0 };
-  const values = [JSON.stringify(renewed.payload), item.id, item.owner, item.fence];
-  await sql.run(`update inbox set payload = ?, ${CLEAN} where id = ? and owner = ? and fence = ?`, ...values);
-  return renewed;
-}
-
 /** Makes an item what it was: it was given up, and there was nothing new to do. */
 export async function restore(sql: Sql, { id, state, attempts, failures, code, error }: InboxRow): Promise<void> {
   const set = `${FREE}, state = ?, attempts = ?, failures = ?, code = ?, error = ?`;

@@ -176,7 +176,7 @@ async function checkSchedule({ db, config }: App): Promise<Checked[]> {
 /** Where memory is, and what waits for a person, as `nocturne` tells it. */
 async function checkMemories(app: App, asked: Checked[]): Promise<Checked[]> {
   const memories = await knownMemories(app);
-  const { needs } = await readOverview(app, { memories });
+  const { needs } = await readOverview(app, memories);
   return [
     ...memories.flatMap(({ name, row, lastSuccessAt }): Checked[] => {
       const { dir, machine } = row;

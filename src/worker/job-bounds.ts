@@ -1,6 +1,6 @@
-// What a job is held by: its claim, renewed until the work is over (who has lost it ends); its wall time, its key, and how many runs
-// of the agent a worker has under way at once. And what a person asks for by a command, done at once under the claim that a worker
-// would take, so that the two never do it twice; and what a person does that no dream may run beside.
+// What a job is held by: its claim, renewed until the work is over (who has lost it ends); its wall time and its key. And what a
+// person asks for by a command, done at once under the claim that a worker would take, so that the two never do it twice; and
+// what a person does that no dream may run beside.
 
 import {
   aroundRequests,
@@ -42,7 +42,7 @@ export function wallOf(jobWallMs: number): AbortSignal {
   return wall.signal;
 }
 
-/** The same runs with the key, `concurrency` at once; `onRequest` is told of their requests. */
+/** The same runs with the key; `onRequest` is told of their requests. */
 export function boundRun(config: Config, run: RunAgent, onRequest: Parts['onRequest'], log?: Log): RunAgent {
   const told = aroundRequests(run, {
     reserved: () => onRequest?.(undefined),
@@ -55,29 +55,12 @@ export function boundRun(config: Config, run: RunAgent, onRequest: Parts['onRequ
     requireAccess(keyedRequest);
     return told(keyedRequest, ports, signal);
   };
-  const bound = withPrograms(config, atMost(config.concurrency, keyed), log);
+  const bound = withPrograms(config, keyed, log);
   return async (request, ...more) => {
     // It may have been meant to keep something from a model, or to name another one.
     if (config.unknown && request.model !== OFFLINE_MODEL)
       throw new AppError('settings', `No model is asked while config.json has what is no setting: ${config.unknown}`);
     return bound(request, ...more);
-  };
-}
-
-/** The same runs, so many at once: sessions that wait for their turn are made ready meanwhile. */
-export function atMost(most: number, run: RunAgent): RunAgent {
-  const running = new Set<Promise<unknown>>();
-  return async (request, ports, signal) => {
-    while (running.size >= most && !signal?.aborted) {
-      const aborted = Promise.withResolvers<void>();
-      signal?.addEventListener('abort', () => aborted.resolve(), { once: true });
-      await Promise.race([aborted.promise, ...running]);
-    }
-    signal?.throwIfAborted();
-    const own = run(request, ports, signal);
-    const ended: Promise<unknown> = Promise.allSettled([own]).then(() => running.delete(ended));
-    running.add(ended);
-    return own;
   };
 }
 

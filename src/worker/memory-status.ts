@@ -14,11 +14,21 @@ import type { WorkRow } from '../queue/waiting-work.ts';
 import { allWorkers } from '../queue/workers.ts';
 import type { App } from './compose.ts';
 import { nextNight } from './nightly.ts';
-import { inOrder, lookedAt, type Need, type Overview, offersHere, readOverview, sayUntold } from './overview.ts';
+import {
+  inOrder,
+  type KnownMemory,
+  knownMemories,
+  lookedAt,
+  type Need,
+  type Overview,
+  offersHere,
+  readOverview,
+  sayUntold,
+} from './overview.ts';
 import { placeOf } from './whose-memory.ts';
 
 /** What sessions taught a memory; `entries`: the newest, the newest first. */
-export type Learned = ReturnType<typeof learnedIn>[number];
+export type Learned = Awaited<ReturnType<typeof learnedSince>>[number];
 
 const MOST_LEARNED = 60;
 
@@ -33,8 +43,8 @@ export async function readStatus(app: App) {
   const untold = { text: sayUntold(config.agentMemory.settings.problem), command: 'nocturne doctor' };
   const looked = await lookedAt(db);
   const here = told === null ? null : await app.findMemory();
-  const overview = await readOverview(app, { since: looked ?? '', most: MOST_LEARNED });
-  const { memories, breaker } = overview;
+  const memories = await knownMemories(app);
+  const overview = await readOverview(app, memories);
   const ordered = inOrder([...(told === null ? [untold] : []), ...overview.needs]);
   const [spent, ofPlan] = [await spentOn(db, day), await spentOn(db, day, 'plan')];
   const month = await db.get<{ tokens: number; usd: number }>(
@@ -56,7 +66,7 @@ export async function readStatus(app: App) {
     needs: [...ordered, ...(await offersHere(app))] as Need[],
     /** When a person last looked at this, and what sessions have taught since. */
     lookedAt: looked,
-    learned: learnedIn(overview),
+    learned: await learnedSince(app, memories, looked ?? ''),
     waiting: byTime(overview.waiting)
       .filter((row) => row.memory === here?.id)
       .map(({ kind, session, key, not_before: notBefore, attempts, error: failure, since }) => {
@@ -65,10 +75,10 @@ export async function readStatus(app: App) {
     lastJobs: await lastJobs(app, here),
     all: {
       ...{ directories: memories.length, lastSuccessAt: (await db.get<{ n: string | null }>(success))?.n ?? null },
-      ...allWork(overview),
+      ...allWork(memories, overview),
       proposals: [...overview.proposals.values()].reduce((sum, count) => sum + count, 0),
     },
-    modelPause: breaker,
+    modelPause: overview.breaker,
     spendToday: {
       ...{ day, calls: spent.calls, reservedTokens: spent.reservedTokens },
       usedTokens: spent.tokens - spent.reservedTokens,
@@ -111,7 +121,7 @@ function byTime(rows: WorkRow[]): WorkRow[] {
 }
 
 /** What waits and failed over all memories. */
-function allWork({ memories, waiting, failed }: Overview) {
+function allWork(memories: KnownMemory[], { waiting, failed }: Overview) {
   const names = new Map(memories.map(({ row }) => [row.id, placeOf(row)]));
   const told = ({ memory, kind, session, key }: WorkRow) => {
     return { store: names.get(memory ?? '') ?? memory ?? '', kind, key: session ?? key };
@@ -129,11 +139,20 @@ function allWork({ memories, waiting, failed }: Overview) {
   };
 }
 
-function learnedIn({ memories, learned }: Overview) {
-  const newest = Map.groupBy(learned.newest, ({ memory }) => memory);
+async function learnedSince({ db }: App, memories: KnownMemory[], since: string) {
+  const learned = `from job join entry e on e.job = job.id
+    where job.ended_at > ? and job.kind in ('extract', 'reprocess') and e.state <> 'gone'`;
+  const counts = await db.all<{ memory: string; count: number }>(
+    `select e.memory, count(*) as count ${learned} group by e.memory`,
+    since,
+  );
+  const newest = await db.all<{ memory: string; id: string; text: string; learnedAt: string }>(
+    `select e.memory, e.id, e.text, job.ended_at as "learnedAt" ${learned} order by job.ended_at desc, e.at desc, e.id limit ?`,
+    ...[since, MOST_LEARNED],
+  );
   return memories.flatMap((whose) => {
-    const count = learned.byMemory.get(whose.row.id) ?? 0;
-    const entries = newest.get(whose.row.id) ?? [];
+    const count = counts.find(({ memory }) => memory === whose.row.id)?.count ?? 0;
+    const entries = newest.filter(({ memory }) => memory === whose.row.id);
     return count === 0 ? [] : [{ memory: placeOf(whose.row), whose, count, entries }];
   });
 }

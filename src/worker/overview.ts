@@ -1,5 +1,4 @@
-// What goes on over all memories, for a person who looks: what was learned, what waits, what failed, and whose each memory is; and what
-// needs a person, each with the command that deals with it, looked for here, once. One reading for the page, for doctor and for
+// What goes on over all memories, for a person who looks: what waits, what failed, and whose each memory is; and what needs a person, each with the command that deals with it, looked for here, once. One reading for the page, for doctor and for
 // `nocturne` alone. It changes nothing but when a person looked last.
 
 import { join } from 'node:path';
@@ -33,14 +32,6 @@ import { sayHere, type Whose, whoseMemory } from './whose-memory.ts';
 
 export type KnownMemory = Whose & { row: MemoryRow; lastSuccessAt: string | null };
 
-export interface LearnedEntry {
-  memory: string;
-  id: string;
-  text: string;
-  /** When the job that learned it ended. */
-  learnedAt: string;
-}
-
 export type Overview = Awaited<ReturnType<typeof readOverview>>;
 
 const SUCCESS = `select created_at from job where job.memory = memory.id and job.kind = ? and job.status = 'completed'
@@ -62,47 +53,23 @@ export async function knownMemories(app: App): Promise<KnownMemory[]> {
   return known.sort((a, b) => at(b).localeCompare(at(a)) || a.name.localeCompare(b.name));
 }
 
-const LEARNED = `from job join entry e on e.job = job.id
-  where job.ended_at > ? and job.kind in ('extract', 'reprocess') and e.state <> 'gone'`;
-
-/** `since`: null: ever; `most`: of the newest entries; `memories`: where they are known already. */
-export async function readOverview(
-  app: App,
-  { since = null, most = 12, ...of }: { since?: string | null; most?: number; memories?: KnownMemory[] } = {},
-) {
+export async function readOverview(app: App, memories: KnownMemory[]) {
   const { db, config, clock } = app;
-  const memories = of.memories ?? (await knownMemories(app));
-  const newest = await db.all<LearnedEntry>(
-    `select e.memory, e.id, e.text, job.ended_at as "learnedAt" ${LEARNED} order by job.ended_at desc, e.at desc, e.id limit ?`,
-    ...[since ?? '', most],
-  );
-  // Of all that there is an index tells.
-  const count = since === null ? "from entry e where e.state <> 'gone'" : LEARNED;
-  const counts = await db.all<{ memory: string; count: number }>(
-    `select e.memory, count(*) as count ${count} group by e.memory`,
-    ...(since === null ? [] : [since]),
-  );
   const work = await listWork(db);
   const waits = "select memory, count(*) as count from proposal where state = 'open' group by memory";
-  const proposals = await db.all<{ memory: string; count: number }>(waits);
+  const proposals = new Map(
+    (await db.all<{ memory: string; count: number }>(waits)).map(({ memory, count }) => [memory, count]),
+  );
   const found = {
-    memories,
-    /** Since the instant that was asked for: how many by memory, and the newest, the newest first. */
-    learned: {
-      count: counts.reduce((sum, { count }) => sum + count, 0),
-      byMemory: new Map(counts.map(({ memory, count }) => [memory, count])),
-      newest,
-    },
     waiting: work.filter(({ state }) => state === 'waiting'),
     /** Given up, until a person retries or dismisses it. */
     failed: work.filter(({ state }) => state === 'failed'),
     /** By memory, what dreams proposed. */
-    proposals: new Map(proposals.map(({ memory, count }) => [memory, count])),
+    proposals,
     breaker: await breakerOf(db, { after: config.breakerAfter, now: clock.now() }),
   };
   const needs: Need[] = [];
-  for (const known of memories)
-    needs.push(...(await needsOfMemory(app, known, found.proposals.get(known.row.id) ?? 0)));
+  for (const known of memories) needs.push(...(await needsOfMemory(app, known, proposals.get(known.row.id) ?? 0)));
   return { ...found, needs: inOrder([...needs, ...needsOfWork(found), ...(await needsOfSessions(app))]) };
 }
 
@@ -136,11 +103,6 @@ function needsOfWork({
     needs.push({ text, command: 'nocturne retry --failed' });
   }
   return needs;
-}
-
-export function sayBreaker({ state, failures, until, code, reason }: BreakerState): string {
-  const when = state === 'open' ? `tries again at ${until}` : 'one job tries now';
-  return `the model failed ${failures} times in a row (${code}), ${when}: ${reason}`;
 }
 
 /** When a person looked last at what was learned; null: never. */

@@ -5,12 +5,12 @@
 import type { ExtractRequest, LearnAgainRequest } from '../../jobs/extract.ts';
 import { programOf } from '../agent/programs/programs.ts';
 import { configOfSession, type Environment } from '../base/config/config.ts';
-import { AppError, attempt, ERRORS, type Failure, failureOf, onAppError } from '../base/errors.ts';
+import { AppError, ERRORS, type Failure, failureOf, onAppError } from '../base/errors.ts';
 import { statNow } from '../base/files/files.ts';
 import { type MemoryRow, memoryRow } from '../memory/memories.ts';
 import type { Enablement } from '../memory/paths.ts';
 import { isSent, sessionRow } from '../memory/session-rows.ts';
-import { type Ending, giveBack, type Item, PRIORITY, put, renewInput, settle } from '../queue/inbox.ts';
+import { type Ending, giveBack, type Item, PRIORITY, put, settle } from '../queue/inbox.ts';
 import type { App, JobOptions } from './compose.ts';
 import { holding } from './job-bounds.ts';
 
@@ -46,12 +46,11 @@ const PAUSE_LOOK_MS = 1_000;
 /** `isProbe`: it tries for all, while the breaker is half open. Null: it was told to end, and the item is given back. */
 export async function workItem(
   app: App,
-  given: Item,
+  item: Item,
   { signal, isProbe }: { signal: AbortSignal; isProbe: boolean },
 ): Promise<WorkResult | null> {
   const { db, clock, log } = app;
-  const memory = given.memory === null ? null : ((await memoryRow(db, given.memory)) ?? null);
-  const item = await asItIsNow(app, given);
+  const memory = item.memory === null ? null : ((await memoryRow(db, item.memory)) ?? null);
   const ending = await runHeld(app, { item, memory, isProbe }, signal);
   if (signal.aborted && ending.error) {
     await giveBack(db, item);
@@ -69,18 +68,6 @@ export async function workItem(
     ...(error && { code: error.code }),
     ...(state === 'failed' && { isGivenUp: true }),
   };
-}
-
-/** A session that has grown since it was put in is not what failed. */
-async function asItIsNow({ db, machine }: App, item: Item): Promise<Item> {
-  const row = item.kind === 'extract' ? await sessionRow(db, item.key) : undefined;
-  if (!row?.path || row.machine !== machine) return item;
-  const size = attempt(
-    () => statNow(row.path as string)?.bytes,
-    () => undefined,
-  );
-  const isOther = item.payload.size !== undefined && size !== undefined && size !== item.payload.size;
-  return isOther ? renewInput(db, item, { size }) : item;
 }
 
 /** Does the job; what uses a person's plan ends where it is paused meanwhile. */

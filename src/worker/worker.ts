@@ -178,9 +178,8 @@ class Loop {
     // Once what is new was found: a dream waits for its extractions.
     if (isCaring) await nightIfDue(this.#app, { isAsked: this.#isNightWanted, onError: this.#options.onError });
     this.#isNightWanted = false;
-    // Half as many are made ready while the others wait for the model.
-    const lanes = Math.floor(this.#app.config.concurrency * 1.5);
-    while (this.#working.size < lanes && !this.#options.signal.aborted) if (!(await this.#startNext())) break;
+    const { concurrency } = this.#app.config;
+    while (this.#working.size < concurrency && !this.#options.signal.aborted) if (!(await this.#startNext())) break;
     return mayCome;
   }
 

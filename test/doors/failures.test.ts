@@ -154,6 +154,7 @@ test('tries are given back when the transcript grows, also after it was given up
   await workSession(testing, session.path);
   session.add('I prefer short answers.');
   const later = await laterApp(testing, NOW + MINUTE, options);
+  await enqueueExtract(later.app, { transcript: session.path, ended: true });
   expect(await workDue(later)).toHaveLength(1);
   expect(await testing.rows('failures')).toMatchObject([{ attempts: 1, failures: 1 }]);
   for (const minutes of [30, 60]) {

@@ -46,7 +46,7 @@ export const settingsSchema = z
     databaseUrl: z.string().optional(),
     /** When a resident worker dreams: a cron pattern in `zone`. */
     dreamCron: z.string().default('30 3 * * *'),
-    /** Model requests that one worker has under way at once; half as many sessions more are made ready meanwhile. */
+    /** Sessions, and memories, that one worker is at work on at once. */
     concurrency: z.int().min(1).max(64).default(2),
     /** What the extractor continues: an excerpt, or the request that a transcript holds, whose prompt cache is warm. */
     fork: z.enum(['excerpt', 'prefix']).default('excerpt'),
