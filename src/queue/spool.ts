@@ -6,13 +6,13 @@
 // worker first leaves and then looks into the spool once more. Loads nothing but Node's own modules, for the hook's sake.
 
 import { basename, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { attempt, describeError, isAppError, jsonProblem } from '../base/errors.ts';
 import { listNames } from '../base/files/directories.ts';
 import {
   makeDirectory,
   moveFile,
   openLog,
+  packagePath,
   readTextNow,
   removeFile,
   statNow,
@@ -247,20 +247,16 @@ export function wakeWorker(home: string, environment: Record<string, string | un
   if (isAnyAwake(home, systemClock)) return undefined;
   // Most hooks start none and need not load what starts one.
   const { spawn } = process.getBuiltinModule('node:child_process');
-  const door = import.meta.url.endsWith('.ts') ? '../cli/nocturne.js' : './nocturne.js';
+  const door = packagePath(import.meta.url.endsWith('.ts') ? 'src/cli' : 'dist', 'nocturne.js');
   const log = openLog(join(home, 'logs', 'worker.log'));
-  const worker = spawn(
-    process.execPath,
-    [fileURLToPath(new URL(door, import.meta.url)), 'worker', '--once', '--after-hook'],
-    {
-      cwd: home,
-      detached: true,
-      // Made absolute: the worker stands elsewhere. A fifth of its start, and of its agent's, goes into compiling.
-      env: { NODE_COMPILE_CACHE: join(home, 'compiled'), ...environmentOfWorker(environment), NOCTURNE_HOME: home },
-      stdio: ['ignore', log, log],
-      windowsHide: true,
-    },
-  );
+  const worker = spawn(process.execPath, [door, 'worker', '--once', '--after-hook'], {
+    cwd: home,
+    detached: true,
+    // Made absolute: the worker stands elsewhere. A fifth of its start, and of its agent's, goes into compiling.
+    env: { NODE_COMPILE_CACHE: join(home, 'compiled'), ...environmentOfWorker(environment), NOCTURNE_HOME: home },
+    stdio: ['ignore', log, log],
+    windowsHide: true,
+  });
   worker.on('error', () => {});
   worker.unref();
   return worker.pid === undefined ? 'no worker could be started; the next one reads what hooks left' : undefined;
