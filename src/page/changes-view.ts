@@ -1,21 +1,22 @@
-// Changes: what waits for a person's answer, then what came and went, the latest first, of all memories or of one: by which cause, in
-// which lines, and with what takes it back. One change alone is told whole, with its files before and after it.
+// Changes: what waits for a person's answer, one by one with the words it rests on; then what came and went, the latest first, of all
+// memories or of one: by which cause, in which lines, and with what takes it back. One change alone is told with all its lines.
 
 import { html } from 'hono/html';
+import { type ShownProposal, shownProposals } from '../../jobs/dream/dream-approval.ts';
 import type { DreamOutput, ToldOperation } from '../../jobs/dream/dream-landing.ts';
-import { AppError, describeError, isAppError } from '../base/errors.ts';
+import { AppError } from '../base/errors.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { dayOf, formatIn } from '../base/time.ts';
 import { marks } from '../db/sql.ts';
 import { rawText } from '../memory/edit-text.ts';
 import type { Content } from '../memory/file-rows.ts';
-import { fileChangesOf, sayActor } from '../memory/job-rows.ts';
+import { sayActor } from '../memory/job-rows.ts';
 import { sayOp } from '../memory/memory-types.ts';
-import { isTopicFile, parseTopic } from '../memory/text/topic.ts';
-import { sayDid } from '../terminal/phrases.ts';
+import { isTopicFile, parseTopic, withoutMark } from '../memory/text/topic.ts';
+import { sayDid, saySpeaker } from '../terminal/phrases.ts';
 import { namesOf } from '../worker/whose-memory.ts';
+import { quoted } from './evidence-view.ts';
 import { inlineMarkdown } from './markdown-html.ts';
-import { diffOfTexts } from './page-diff.ts';
 import {
   type At,
   empty,
@@ -30,14 +31,14 @@ import {
   type View,
   when,
 } from './page-shell.ts';
-import { waitingSection } from './waiting-changes.ts';
 
+/** Changes, proposals and files of a change that stand on a page; lines of one among others, and alone. */
 const SIZE = 20;
-const SHOWN = { few: 6, all: 150 };
+const PROPOSALS = 10;
 const MOST_FILES = 12;
-/** Of a longer file it is only said that it changed. */
-const MOST_BYTES = 64 * 2 ** 10;
-const MOST_DIFFS = 20;
+const FEW = 6;
+const MANY = 150;
+const MOST_OF_DIFF = 400;
 /** The highest number that both engines take. */
 const MOST_CHANGES = 2 ** 31 - 1;
 
@@ -74,7 +75,7 @@ const MADE = `select * from (
 
 export async function changesView(at: At, [job]: string[]): Promise<View> {
   if (job !== undefined) return changeView(at, job);
-  const { app, places, url, config, visit } = at;
+  const { app, places, url, config } = at;
   const given = url.searchParams.get('memory');
   const asked = given === null ? undefined : thePlace(places, given);
   const ids = (asked ? [asked] : places).map(({ id }) => id);
@@ -84,12 +85,9 @@ export async function changesView(at: At, [job]: string[]): Promise<View> {
     ...[before, ...ids, SIZE + 1],
   );
   const made = found.slice(0, SIZE);
-  const names = await sessionsOf(at, made);
-  const items = await Promise.all(
-    made.map(async (each) => ({ each, item: await changeItem(at, each, { names, most: SHOWN.few }) })),
-  );
+  const names = await sessionNames(at, made);
+  const items = await Promise.all(made.map(async (each) => ({ each, item: await changeItem(at, each, names, FEW) })));
   const last = made.at(-1);
-  const isNew = made.some((each) => visit.since === null || each.at > visit.since);
   const to = switcher(at, asked, {
     href: (place) => (place ? `/changes?memory=${place.id}` : '/changes'),
     all: 'All memories',
@@ -97,10 +95,9 @@ export async function changesView(at: At, [job]: string[]): Promise<View> {
   return {
     title: 'Changes',
     part: 'changes',
-    body: html`<div class="bar"><h1>What changed</h1>${to}</div>
+    body: html`<h1>What changed</h1>${to}
 ${url.searchParams.has('before') ? '' : await waitingSection(at, asked)}
 ${made.length === 0 ? empty('Nothing changed yet', 'What sessions teach, what nights make of it and what you edit is here, with what takes it back.') : ''}
-${isNew ? form(at, { action: '/do/seen', fields: {}, className: 'bar' }, html`<button>Mark all as seen</button>`) : ''}
 ${[...Map.groupBy(items, ({ each }) => dayOf(new Date(each.at), config.zone))].map(
   ([day, list]) =>
     html`<section><h2>${formatIn(`${day}T12:00:00Z`, 'UTC', 'EEEE d MMMM')}</h2><ol class="plain">${list.map(({ item }) => item)}</ol></section>`,
@@ -109,43 +106,120 @@ ${found.length > SIZE && last ? html`<nav class="pager" aria-label="Pages"><a cl
   };
 }
 
-type Names = Awaited<ReturnType<typeof namesOf>>;
-
-function sessionsOf({ app }: At, made: Made[]): Promise<Names> {
-  const learned = made.filter(({ kind }) => kind === 'extract' || kind === 'reprocess');
-  return namesOf(
-    app,
-    learned.flatMap(({ session }) => session ?? []),
-  );
+/** `id`: of a job, or of a change that belongs to none. */
+async function changeView(at: At, id: string): Promise<View> {
+  const made = await at.app.db.get<Made>(`${MADE} where job = ? and kind is not null or change = ?`, id, id);
+  if (!made || !placeCalled(at.places, made.memory))
+    throw new AppError('bad-input', 'There is no such change any more.');
+  const item = await changeItem(at, made, await sessionNames(at, [made]), MANY);
+  return {
+    title: 'Change',
+    part: 'changes',
+    body: html`<p class="meta"><a href="/changes">Changes</a></p><h1>Change</h1><ol class="plain">${item}</ol>`,
+  };
 }
+
+// What waits.
+
+/** Kinds of proposals that are called otherwise here. */
+const ASKED: Record<string, string> = { retire: 'remove', drop: 'leave out' };
+
+/** `asked`: of this memory alone. */
+async function waitingSection(at: At, asked: Place | undefined): Promise<Html | ''> {
+  const open = await at.app.db.all<{ memory: string; id: string }>(
+    "select memory, id from proposal where state = 'open' order by at, id",
+  );
+  const waiting = (asked ? [asked] : at.places).flatMap((memory) =>
+    open.flatMap((each) => (each.memory === memory.id ? { memory, id: each.id } : [])),
+  );
+  if (waiting.length === 0) return '';
+  const items: Html[] = [];
+  for (const [memory, list] of Map.groupBy(waiting.slice(0, PROPOSALS), (each) => each.memory)) {
+    const ids = list.map(({ id }) => id);
+    for (const proposal of await shownProposals(at.app.db, memory.row, ids))
+      items.push(proposalItem(at, memory, proposal));
+  }
+  const [memory, ...others] = new Set(waiting.map((each) => each.memory.id));
+  const fields = { memory: memory ?? '', id: 'all', word: 'accept' };
+  const all = form(at, { action: '/do/review', fields }, html`<button>Accept all ${waiting.length}</button>`);
+  return html`<section aria-labelledby="waits"><div class="bar"><h2 id="waits">${waiting.length} wait for your answer</h2>${others.length === 0 && waiting.length > 1 ? all : ''}</div>
+<ol class="plain">${items}</ol>
+${waiting.length > items.length ? html`<p class="dim">${waiting.length - items.length} more follow when these are decided.</p>` : ''}</section>`;
+}
+
+function proposalItem(at: At, memory: Place, proposal: ShownProposal): Html {
+  const { id, kind, topic, reason, at: proposedAt, state, why, lines, entries, diff } = proposal;
+  const isStale = state === 'stale';
+  const decide = (word: string, button: Html, field: unknown = '') =>
+    form(at, { action: '/do/review', fields: { memory: memory.id, id, word } }, html`${field}${button}`);
+  const source = (entry: string, saidAt: string) =>
+    html`<a href="/memory/${memory.id}/entry/${entry}">${when(saidAt, at)}</a>`;
+  return html`<li class="card proposal" id="${id}"><p class="meta"><span class="tag">${ASKED[kind] ?? kind}</span> ${topic ? html`<span class="said">${topic}</span> · ` : ''}<span class="said">${memory.title}</span> · ${when(proposedAt, at)}</p>
+${lines.map((line) => html`<p class="statement">${inlineMarkdown(line)}</p>`)}
+<p class="said">${reason}</p>
+${isStale ? html`<p class="problem">It is outdated: <span class="said">${why}</span> The next dream proposes it again.</p>` : ''}
+<h3>It rests on</h3>
+${entries.slice(0, 8).map(({ id: entry, text, at: saidAt, quotes, speakers }) => html`<div class="entry">${lines.some((line) => withoutMark(line) === text) ? '' : html`<p>${inlineMarkdown(text)}</p>`}${quotes.map((quote, n) => html`${quote === text ? '' : quoted(quote)}<p class="meta">said by ${saySpeaker(speakers[n])}, ${source(entry, saidAt)}</p>`)}${quotes.length === 0 ? html`<p class="meta">written by a person, ${source(entry, saidAt)}</p>` : ''}</div>`)}
+${diff ? html`<details id="w-${id}" ${lines.length === 0 ? html`open` : ''}><summary>What would change</summary>${shownDiff(diff)}</details>` : ''}
+<div class="actions">${isStale ? '' : decide('accept', html`<button class="primary">Accept</button>`)}${decide('reject', html`<button class="danger">Reject</button>`)}</div>
+${isStale || (lines.length === 0 && kind !== 'drop') ? '' : html`<details id="e-${id}"><summary>Edit</summary>${decide('edit', html`<button class="primary">Do it in these words</button>`, inYourWords(proposal))}</details>`}</li>`;
+}
+
+function inYourWords({ kind, lines, entries }: ShownProposal): Html {
+  const words = (lines.length > 0 ? lines : entries.map(({ text }) => text)).join('\n');
+  return html`<label>In your words<textarea name="text" rows="3" dir="auto">
+${words}</textarea></label>${kind === 'drop' ? html`<label>Topic it goes into<input name="topic"></label>` : ''}`;
+}
+
+function shownDiff(diff: string): Html {
+  const rows = diff
+    .trimEnd()
+    .split('\n')
+    .filter((row) => !/^(?:\+\+\+|@@) /.test(row));
+  const kinds: Record<string, string> = { '+': 'came', '-': 'gone' };
+  const shown = rows.slice(0, MOST_OF_DIFF).map((row) => {
+    if (row.startsWith('--- ')) return html`<p class="meta said">${row.slice(4)}</p>`;
+    return html`<p class="text said ${kinds[row[0] ?? ''] ?? 'dim'}" dir="auto">${row.slice(1)}</p>`;
+  });
+  return html`<div class="diff">${shown}${rows.length > MOST_OF_DIFF ? html`<p class="dim">${rows.length - MOST_OF_DIFF} more</p>` : ''}</div>`;
+}
+
+// What came and went.
 
 const WHO: Record<string, string> = { person: 'You', hook: 'nocturne', api: 'A client', program: 'An agent' };
 
+const isLearned = ({ kind }: Made) => kind === 'extract' || kind === 'reprocess';
+
+type Names = Awaited<ReturnType<typeof namesOf>>;
+
+function sessionNames({ app }: At, made: Made[]): Promise<Names> {
+  return namesOf(
+    app,
+    made.filter(isLearned).flatMap(({ session }) => session ?? []),
+  );
+}
+
 /** By whom, and what was done, as one would say it. */
-async function causeOf({ app }: At, { change, kind, outcome, by, session }: Made, names: Names): Promise<Html> {
+async function causeOf({ app }: At, made: Made, names: Names): Promise<Html> {
+  const { change, kind, outcome, by, session } = made;
   if (kind === null) return html`Changed by ${await sayActor(app.db, change)}`;
-  const named = names.get(session ?? '')?.name;
-  if (named && (kind === 'extract' || kind === 'reprocess'))
-    return html`Learned from <span class="said">“${named}”</span>`;
+  const named = isLearned(made) && names.get(session ?? '')?.name;
+  if (named) return html`Learned from <span class="said">“${named}”</span>`;
   return html`${WHO[by ?? ''] ?? 'nocturne'} ${sayDid({ kind, outcome })}`;
 }
 
-async function changeItem(at: At, made: Made, { names, most }: { names: Names; most: number }): Promise<Html> {
-  const { change, job, kind, memory: id, undone, error } = made;
+async function changeItem(at: At, made: Made, names: Names, most: number): Promise<Html> {
+  const { change, job, kind, undone, error } = made;
   const href = `/changes/${kind === null ? change : job}`;
-  const memory = placeCalled(at.places, id);
+  const memory = placeCalled(at.places, made.memory);
   if (!memory) return html``;
   const { lines, more } = await linesOf(at, { made, memory, most });
-  const isNew = at.visit.since !== null && made.at > at.visit.since;
+  const button = html`<button class="quiet">${undone ? 'Do it again' : 'Undo'}<span class="hidden"> ${kind} ${job}</span></button>`;
   const undo =
     kind === null || kind === 'redact'
       ? ''
-      : form(
-          at,
-          { action: '/do/undo', fields: { memory: id, job: undone ?? job } },
-          html`<button class="quiet">${undone ? 'Do it again' : 'Undo'}<span class="hidden"> ${kind} ${job}</span></button>`,
-        );
-  return html`<li class="card change ${undone ? 'dim' : ''}"><div class="bar"><p><strong>${await causeOf(at, made, names)}</strong>${undone ? html` <span class="tag bad">taken back</span>` : ''}${isNew ? html` <span class="tag">new</span>` : ''}<br><span class="meta"><span class="said">${memory.title}</span> · ${when(made.at, at)}${most === SHOWN.all ? '' : html` · <a href="${href}">Details</a>`}</span></p>${undo}</div>
+      : form(at, { action: '/do/undo', fields: { memory: memory.id, job: undone ?? job } }, button);
+  return html`<li class="card change ${undone ? 'dim' : ''}"><div class="bar"><p><strong>${await causeOf(at, made, names)}</strong>${undone ? html` <span class="tag bad">taken back</span>` : ''}<br><span class="meta"><span class="said">${memory.title}</span> · ${when(made.at, at)}${most === MANY ? '' : html` · <a href="${href}">Details</a>`}</span></p>${undo}</div>
 ${error === null ? '' : html`<p class="problem said">${error}</p>`}<ul class="plain">${lines}</ul>${more > 0 ? html`<p class="meta"><a href="${href}">${more} more</a></p>` : ''}</li>`;
 }
 
@@ -165,27 +239,25 @@ function linesOf(at: At, asked: Asked): Promise<Lines> | Lines {
   const { kind, output } = asked.made;
   const { operations }: Partial<DreamOutput> = JSON.parse(output ?? '{}');
   if (Array.isArray(operations)) return operationLines(asked, operations);
-  if (kind === 'extract' || kind === 'reprocess' || kind === 'remember') return entryLines(at, asked);
+  if (isLearned(asked.made) || kind === 'remember') return entryLines(at, asked);
   return fileLines(at, asked);
 }
 
 const came = (text: unknown) => html`<li class="came">${text}</li>`;
 const gone = (text: unknown) => html`<li class="gone">${text}</li>`;
+const plainly = (text: string) => html`<span class="said" dir="auto">${text}</span>`;
+const nameOf = (path: string) => path.replace(/\.md$/, '');
 
 function operationLines({ made, memory, most }: Asked, operations: ToldOperation[]): Lines {
   const { proposals = [], left = [] }: Partial<DreamOutput> = JSON.parse(made.output ?? '{}');
-  const entryLink = (id: string, text: unknown) => html`<a href="/memory/${memory.id}/entry/${id}">${text}</a>`;
+  const source = (id: string) => html` <a href="/memory/${memory.id}/entry/${id}">source</a>`;
   const lines = operations.slice(0, most).map((each) => {
     const { kind, topic, from, reason, entries, came: now = [], gone: was = [], over = [] } = each;
-    const name = (path: string) => path.replace(/\.md$/, '');
-    return html`<li class="operation"><p class="meta"><span class="tag op-${kind}">${sayOp(kind)}</span>${from ? html` <span class="said">${name(from)}</span> →` : ''}${topic ? html` <a class="said" href="${topicHref(memory, topic)}">${name(topic)}</a>` : ''} <span class="said">${reason}</span>${entries.slice(0, 5).map((id) => html` ${entryLink(id, 'source')}`)}</p><ul class="plain">${now.map((text) => came(inlineMarkdown(text)))}${[...was, ...over].map((text) => gone(html`<span class="said" dir="auto">${text}</span>`))}</ul></li>`;
+    return html`<li class="operation"><p class="meta"><span class="tag">${sayOp(kind)}</span>${from ? html` <span class="said">${nameOf(from)}</span> →` : ''}${topic ? html` <a class="said" href="${topicHref(memory, topic)}">${nameOf(topic)}</a>` : ''} <span class="said">${reason}</span>${entries.slice(0, 5).map(source)}</p><ul class="plain">${now.map((text) => came(inlineMarkdown(text)))}${[...was, ...over].map((text) => gone(plainly(text)))}</ul></li>`;
   });
   if (proposals.length > 0) lines.push(html`<li>${sayCount(proposals.length, 'change')} proposed for your answer</li>`);
-  const isAll = most === SHOWN.all;
-  for (const { entry, reason } of isAll ? left.slice(0, most) : [])
-    lines.push(
-      html`<li>Waits for another night: ${entryLink(entry, 'source')} <span class="said">${reason}</span></li>`,
-    );
+  for (const { entry, reason } of most === MANY ? left.slice(0, most) : [])
+    lines.push(html`<li>Waits for another night:${source(entry)} <span class="said">${reason}</span></li>`);
   return { lines, more: Math.max(0, operations.length - most) };
 }
 
@@ -204,74 +276,37 @@ async function entryLines({ app }: At, { made, memory, most }: Asked): Promise<L
 /** What an edit did to lines of topics, as far as its versions are kept. */
 async function fileLines({ app }: At, { made, memory, most }: Asked): Promise<Lines> {
   const rows = await app.db.all<
-    { path: string | null; wasPath: string | null; size: number | null; isOld: number } & Record<
-      'content' | 'was',
-      Content
-    >
+    { path: string | null; wasPath: string | null; isOld: number } & Record<'content' | 'was', Content>
   >(
-    `select v.path, p.path as "wasPath", v.size, case when v.previous is not null and p.id is null then 1 else 0 end as "isOld",
-       case when coalesce(v.size, 0) <= ${MOST_BYTES} then v.content end as content,
-       case when coalesce(p.size, 0) <= ${MOST_BYTES} then p.content end as was
+    `select v.path, p.path as "wasPath", case when v.previous is not null and p.id is null then 1 else 0 end as "isOld",
+       v.content, p.content as was
      from version v join change c on c.id = v.change left join version p on p.id = v.previous
      where ${made.kind === null ? 'c.id' : 'c.job'} = ? and coalesce(v.path, p.path) not like 'logs/%' and coalesce(v.path, p.path) not like 'index/%'
        and coalesce(v.path, p.path) <> 'MEMORY.md' order by v.seq limit ?`,
     ...[made.kind === null ? made.change : made.job, MOST_FILES + 1],
   );
-  const lines: Html[] = [];
   let [room, more] = [most, Math.max(0, rows.length - MOST_FILES)];
-  for (const { path, wasPath, size, isOld, content, was } of rows.slice(0, MOST_FILES)) {
+  const lines = rows.slice(0, MOST_FILES).map(({ path, wasPath, isOld, content, was }) => {
     const place = path ?? wasPath ?? '';
-    const read = (bytes: Content) => (isTopicFile(place) && bytes ? parseTopic(place, rawText(bytes)).lines : []);
+    const isTopic = isTopicFile(place);
+    const read = (bytes: Content) => (isTopic && bytes && !isOld ? parseTopic(place, rawText(bytes)).lines : []);
     const [after, before] = [read(content), read(was)];
-    const isOf = (others: typeof after) => (line: (typeof after)[number]) => !others.some(({ id }) => id === line.id);
-    const isLong = (size ?? 0) > MOST_BYTES || isOld === 1;
-    const texts = isLong
-      ? []
-      : [
-          ...after.filter(isOf(before)).map(({ text }) => came(inlineMarkdown(text))),
-          ...before.filter(isOf(after)).map(({ text }) => gone(html`<span class="said" dir="auto">${text}</span>`)),
-        ];
-    more += Math.max(0, texts.length - room);
-    if (room === 0) continue;
+    const [stood, stands] = [before, after].map((all) => new Set(all.map(({ id }) => id))) as [
+      Set<string>,
+      Set<string>,
+    ];
+    const texts = [
+      ...after.filter(({ id }) => !stood.has(id)).map(({ text }) => came(inlineMarkdown(text))),
+      ...before.filter(({ id }) => !stands.has(id)).map(({ text }) => gone(plainly(text))),
+    ];
+    const shown = texts.slice(0, room);
+    room -= shown.length;
+    more += texts.length - shown.length;
     const name =
-      isTopicFile(place) && path !== null
-        ? html`<a class="said" href="${topicHref(memory, place)}">${place.replace(/\.md$/, '')}</a>`
+      isTopic && path !== null
+        ? html`<a class="said" href="${topicHref(memory, place)}">${nameOf(place)}</a>`
         : html`<span class="said">${place}</span>`;
-    lines.push(
-      html`<li class="operation"><p class="meta">${name}${wasPath === null ? ' is new' : path === null ? ' is gone' : ''}</p><ul class="plain">${texts.slice(0, room)}</ul></li>`,
-    );
-    room = Math.max(0, room - Math.max(1, texts.length));
-  }
+    return html`<li class="operation"><p class="meta">${name}${wasPath === null && !isOld ? ' is new' : path === null ? ' is gone' : ''}</p><ul class="plain">${shown}</ul></li>`;
+  });
   return { lines, more };
-}
-
-/** `id`: of a job, or of a change that belongs to none. */
-async function changeView(at: At, id: string): Promise<View> {
-  const made = await at.app.db.get<Made>(`${MADE} where job = ? and kind is not null or change = ?`, id, id);
-  const memory = placeCalled(at.places, made?.memory);
-  if (!made || !memory) throw new AppError('bad-input', 'There is no such change any more.');
-  const item = await changeItem(at, made, { names: await sessionsOf(at, [made]), most: SHOWN.all });
-  return {
-    title: 'Change',
-    part: 'changes',
-    body: html`<p class="meta"><a href="/changes">Changes</a></p><h1>Change <small>${when(made.at, at)}</small></h1>
-<ol class="plain">${item}</ol>
-${made.kind === null ? '' : await filesSection(at, made.job)}`,
-  };
-}
-
-/** The files that a job wrote, as they were before and after it; where that is not kept any more, that. */
-async function filesSection({ app }: At, job: string): Promise<Html | ''> {
-  try {
-    const changes = await fileChangesOf(app.db, job);
-    const files = changes.flatMap(({ steps }) => {
-      const [first, last] = [steps.at(-1)?.before ?? null, steps[0]?.after ?? null];
-      const path = last?.path ?? first?.path ?? '';
-      return /^(?:logs|index)\//.test(path) ? [] : [diffOfTexts(path, first?.text ?? null, last?.text ?? null)];
-    });
-    return files.length === 0 ? '' : html`<h2>Files, before and after</h2>${files.slice(0, MOST_DIFFS)}`;
-  } catch (error) {
-    if (!isAppError(error, 'refused')) throw error;
-    return html`<p class="dim">${describeError(error)}</p>`;
-  }
 }

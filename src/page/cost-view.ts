@@ -1,90 +1,179 @@
-// Cost and health: what needs the person; what was spent by day, memory, job and model, against the limits; beside it work and
-// settings (health-section.ts). Bars are drawn here as SVG: a picture needs no program in the browser.
+// Cost and health: what needs the person; who works, what waits and what failed; the settings that are set here; what was spent by
+// day, memory, job and model, against the limits; and the memories that hold nothing. A key is neither shown nor taken.
 
 import { html } from 'hono/html';
+import { sayCount } from '../base/text/wording.ts';
 import { formatIn, isDay } from '../base/time.ts';
-import { type MonthCost, monthCost, type Sum } from '../queue/month-cost.ts';
-import { sayTokens, sayUnknown, sayUsd } from '../terminal/phrases.ts';
-import { readOverview } from '../worker/overview.ts';
-import { emptySection, needsSection, settingsSection, workSections } from './health-section.ts';
-import { type At, type Html, placeCalled, type View } from './page-shell.ts';
+import { emptyMemories } from '../memory/memories.ts';
+import { monthCost, type Sum } from '../queue/month-cost.ts';
+import { pausesOf } from '../queue/pauses.ts';
+import type { WorkRow } from '../queue/waiting-work.ts';
+import { allWorkers } from '../queue/workers.ts';
+import { readSettingsOf } from '../setup/settings-file.ts';
+import { fromHome, plainly, sayTime, sayTokens, sayUnknown, sayUsd } from '../terminal/phrases.ts';
+import { nextNight } from '../worker/nightly.ts';
+import { type Need, type Overview, readOverview } from '../worker/overview.ts';
+import { namesOf, whoseMemory } from '../worker/whose-memory.ts';
+import { type At, form, type Html, placeCalled, type View, when } from './page-shell.ts';
+
+const MOST_ROWS = 31;
+const MOST_WAITING = 50;
+const PAUSES: [hours: string, said: string][] = [
+  ['2', 'for two hours'],
+  ['24', 'for a day'],
+  ['', 'until you end it'],
+];
 
 export async function costView(at: At): Promise<View> {
-  const { app, config, places } = at;
-  const asked = at.url.searchParams.get('month') ?? '';
-  const of = { ...config, sql: app.db, now: config.clock.now() };
-  const cost = await monthCost(of, isDay(`${asked}-01`) ? asked : undefined);
+  const { app, places } = at;
   const overview = await readOverview(app, places);
-  const name = (month: string) => formatIn(`${month}-15T12:00:00Z`, 'UTC', 'MMMM yyyy');
-  const before = new Date(Date.parse(`${cost.month}-01`) - 86_400_000).toISOString().slice(0, 7);
-  const money = ({ usd, tokens }: Sum) => (cost.total.usd > 0 ? sayUsd(usd * 1e6) : sayTokens(tokens));
-  const ceiling = config.dayMoneyUsd === undefined ? sayTokens(config.dayTokens) : sayUsd(config.dayMoneyUsd * 1e6);
-  const titleOf = (memory: string | null) => placeCalled(places, memory)?.title ?? 'no project';
   return {
     title: 'Cost and health',
     part: 'cost',
     body: html`<h1>Cost and health</h1>
 ${needsSection(at, overview.needs)}
-<div class="sheets">${await workSections(at, overview)}${await settingsSection(at)}${await emptySection(at)}</div>
-<h2>${name(cost.month)} <small><a href="/cost?month=${before}">${name(before)}</a></small></h2>
-<div class="figures">
-<div><p class="figure">${money(cost.total)}</p><p class="meta">this month, ${cost.total.requests} requests${sayUnknown(cost, config)}</p></div>
-${cost.today ? html`<div><p class="figure">${money(cost.today)}</p><p class="meta">today, of at most ${ceiling}</p></div>` : ''}
-${cost.plan ? html`<div><p class="figure">${cost.plan.today} of ${cost.plan.ceiling}</p><p class="meta">requests on your plan today</p></div>` : ''}
-${cost.forecast ? html`<div><p class="figure">${money(cost.forecast)}</p><p class="meta">about, by the end of the month</p></div>` : ''}
-</div>
-${cost.total.tokens > 0 ? monthBars(cost) : ''}
-${cost.kinds.length === 0 ? html`<p class="dim">No job asked a model this month.</p>` : ''}
-<div class="sheets">
-${costTable(
-  'By project',
-  cost.projects.map((each) => [titleOf(each.memory), each]),
-)}
-${costTable(
-  'By job',
-  cost.kinds.map((each) => [`${each.kind} (${each.jobs})`, each]),
-)}
-${costTable(
-  'By model',
-  cost.models.map((each) => [each.model, each]),
-)}
-</div>
-${cost.unfinished.tokens > 0 ? html`<p class="dim">${sayTokens(cost.unfinished.tokens)} are of requests that never ended.</p>` : ''}`,
+<div class="columns">${await workSections(at, overview)}${await settingsSection(at)}${await emptySection(at)}</div>
+${await costSections(at)}`,
   };
 }
 
-function costTable(heading: string, rows: [name: string, sum: Sum & { isOnPlan?: boolean }][]): Html | '' {
-  if (rows.length === 0) return '';
-  return html`<section><h2>${heading}</h2><table><thead><tr><th scope="col">${heading.slice(3)}</th><th scope="col">cost</th><th scope="col">tokens</th></tr></thead><tbody>${rows
-    .slice(0, 30)
-    .map(
-      ([name, { usd, tokens, isOnPlan }]) =>
-        html`<tr><th scope="row"><span class="said">${name}</span></th><td>${usd > 0 ? sayUsd(usd * 1e6) : isOnPlan ? 'your plan' : '–'}</td><td>${tokens.toLocaleString('en-US')}</td></tr>`,
-    )}</tbody></table></section>`;
+async function costSections({ app, config, places, url }: At): Promise<Html> {
+  const asked = url.searchParams.get('month') ?? '';
+  const of = { ...config, sql: app.db, now: config.clock.now() };
+  const cost = await monthCost(of, isDay(`${asked}-01`) ? asked : undefined);
+  const name = (month: string) => formatIn(`${month}-15T12:00:00Z`, 'UTC', 'MMMM yyyy');
+  const before = new Date(Date.parse(`${cost.month}-01`) - 86_400_000).toISOString().slice(0, 7);
+  const money = ({ usd, tokens }: Sum) => (cost.total.usd > 0 ? sayUsd(usd * 1e6) : sayTokens(tokens));
+  const ceiling = config.dayMoneyUsd === undefined ? sayTokens(config.dayTokens) : sayUsd(config.dayMoneyUsd * 1e6);
+  const figure = (value: string, text: string) =>
+    html`<div><p class="statement">${value}</p><p class="meta">${text}</p></div>`;
+  const titleOf = (memory: string | null) => placeCalled(places, memory)?.title ?? 'no project';
+  const dayName = (day: string) => formatIn(`${day}T12:00:00Z`, 'UTC', 'EEE d MMM');
+  return html`<h2>${name(cost.month)} <small><a href="/cost?month=${before}">${name(before)}</a></small></h2>
+<div class="columns figures">
+${figure(money(cost.total), `this month, ${cost.total.requests} requests${sayUnknown(cost, config)}`)}
+${cost.today ? figure(money(cost.today), `today, of at most ${ceiling}`) : ''}
+${cost.plan ? figure(`${cost.plan.today} of ${cost.plan.ceiling}`, 'requests on your plan today') : ''}
+${cost.forecast ? figure(money(cost.forecast), 'about, by the end of the month') : ''}
+</div>
+${cost.kinds.length === 0 ? html`<p class="dim">No job asked a model this month.</p>` : ''}
+<div class="columns">
+${costTable('Project', cost.projects, ({ memory }) => titleOf(memory))}
+${costTable('Job', cost.kinds, ({ kind, jobs }) => `${kind} (${jobs})`)}
+${costTable('Model', cost.models, ({ model }) => model)}
+${costTable('Day', cost.days.toReversed(), ({ day }) => dayName(day))}
+</div>
+${cost.unfinished.tokens > 0 ? html`<p class="dim">${sayTokens(cost.unfinished.tokens)} are of requests that never ended.</p>` : ''}`;
 }
 
-const HEIGHT = 72;
-const WIDTH = 640;
+function costTable<Row extends Sum & { isOnPlan?: boolean }>(
+  heading: string,
+  rows: Row[],
+  nameOf: (row: Row) => string,
+): Html | '' {
+  if (rows.length === 0) return '';
+  const costOf = ({ usd, isOnPlan }: Row) => (usd > 0 ? sayUsd(usd * 1e6) : isOnPlan ? 'your plan' : '–');
+  return html`<table><thead><tr><th scope="col">${heading}</th><th scope="col">cost</th><th scope="col">tokens</th></tr></thead><tbody>${rows
+    .slice(0, MOST_ROWS)
+    .map(
+      (row) =>
+        html`<tr><th scope="row"><span class="said">${nameOf(row)}</span></th><td>${costOf(row)}</td><td>${row.tokens.toLocaleString('en-US')}</td></tr>`,
+    )}</tbody></table>`;
+}
 
-/** A bar for each day of the month, each with what it is in words, for who cannot see it. */
-function monthBars({ month, days, total }: MonthCost): Html {
-  const [year = 0, of = 0] = month.split('-').map(Number);
-  const bars = Array.from({ length: new Date(Date.UTC(year, of, 0)).getUTCDate() }, (_, at) => {
-    const day = `${month}-${String(at + 1).padStart(2, '0')}`;
-    const spent = days.find((each) => each.day === day);
-    const value = (total.usd > 0 ? spent?.usd : spent?.tokens) ?? 0;
-    const said = `${formatIn(`${day}T12:00:00Z`, 'UTC', 'd MMM')}: ${spent ? `${sayUsd(spent.usd * 1e6)}, ${sayTokens(spent.tokens)}` : 'nothing'}`;
-    return { value, said };
+function needsSection(at: At, needs: Need[]): Html {
+  if (needs.length === 0) return html`<p class="dim">Nothing needs you.</p>`;
+  return html`<section class="card needs" aria-labelledby="needs"><h2 id="needs">Needs you</h2><ul class="plain">${needs.map((need) => html`<li>${needItem(need, at)}</li>`)}</ul></section>`;
+}
+
+/** What waits, with the button that deals with it, or where it is dealt with, or what to type. */
+function needItem({ text, command }: Need, at: At): Html {
+  const said = html`<p class="said">${plainly(text, at.config).replace(/\.$/, '')}.</p>`;
+  if (/nocturne review\b/.test(command)) return html`${said}<a class="button primary" href="/changes">Look at it</a>`;
+  if (command === 'nocturne retry --failed') return html`${said}${retryButton(at)}`;
+  const entry = /nocturne why (e_\w+)/.exec(command)?.[1];
+  if (entry) return html`${said}<a class="button" href="/search?q=${entry}">Show it</a>`;
+  return html`${said}<p class="meta">In a terminal: <code>${command}</code></p>`;
+}
+
+function retryButton(at: At): Html {
+  return form(at, { action: '/do/retry', fields: {} }, html`<button class="primary">Try again</button>`);
+}
+
+async function workSections(at: At, { waiting, failed }: Overview): Promise<Html> {
+  const { app, config } = at;
+  const workers = await allWorkers(app.db);
+  const night = await nextNight(app);
+  return html`<section class="card" aria-labelledby="workers"><h2 id="workers">Workers</h2>
+${workers.length === 0 ? html`<p class="dim">None runs now. The next session's end, or <code>nocturne worker</code>, starts one.</p>` : html`<ul class="plain">${workers.map(({ machine, started_at }) => html`<li>${machine === app.machine ? 'On this machine' : 'On another machine'}, since ${when(started_at, at)}</li>`)}</ul>`}
+<p class="dim">${night <= config.clock.now() ? 'The next night begins as soon as a worker runs.' : html`The next night is ${when(night.toISOString(), at)}.`}</p>
+${waiting.length + failed.length === 0 ? html`<p class="dim">Nothing waits for a worker, and nothing failed.</p>` : ''}
+</section>
+${await workList(at, 'Waits', waiting)}${await workList(at, 'Failed', failed, retryButton(at))}`;
+}
+
+async function workList(at: At, heading: string, all: WorkRow[], button: Html | '' = ''): Promise<Html | ''> {
+  if (all.length === 0) return '';
+  const shown = all.slice(0, MOST_WAITING);
+  const names = await namesOf(
+    at.app,
+    shown.flatMap(({ kind, key }) => (kind === 'extract' ? key : [])),
+  );
+  const items = shown.map(({ kind, key, memory, not_before, error }) => {
+    const what = kind === 'extract' ? `Session ${names.get(key)?.name ?? key.slice(0, 12)}` : kind;
+    const title = placeCalled(at.places, memory)?.title ?? '';
+    return html`<li><span class="said">${what}</span> <span class="meta"><span class="said">${title}</span> ${when(not_before, at)}</span>${error ? html`<p class="meta said">${plainly(error, at.config)}</p>` : ''}</li>`;
   });
-  const [most] = bars.toSorted((a, b) => b.value - a.value);
-  const title = most && most.value > 0 ? `Spent day by day; the most on ${most.said}` : 'Nothing was spent this month';
-  const step = WIDTH / bars.length;
-  return html`<svg class="bars" viewBox="0 0 ${WIDTH} ${HEIGHT + 14}" role="img" aria-label="${title}">${bars.map(
-    ({ value, said }, at) => {
-      const height = value === 0 ? 1 : Math.max(3, (value / (most?.value || 1)) * HEIGHT);
-      const text =
-        at % 5 === 0 ? html`<text x="${(at * step + step / 2).toFixed(1)}" y="${HEIGHT + 11}">${at + 1}</text>` : '';
-      return html`<g><title>${said}</title><rect class="${value === 0 ? 'nothing' : ''}" x="${(at * step).toFixed(1)}" y="${(HEIGHT - height).toFixed(1)}" width="${(step * 0.72).toFixed(1)}" height="${height.toFixed(1)}" rx="2"/>${text}</g>`;
-    },
-  )}</svg>`;
+  return html`<section class="card"><h2>${heading} <small>${all.length}</small></h2><ul class="plain list">${items}</ul>${button}</section>`;
+}
+
+async function settingsSection(at: At): Promise<Html> {
+  const { app, config, places } = at;
+  const [review, model] = await readSettingsOf(config.home, ['review', 'model']);
+  const pauses = await pausesOf(app.db, config.clock.now());
+  const roots = new Map(places.flatMap(({ root, title }) => (root === null ? [] : [[root, title]])));
+  const nameOf = (project: string | null) =>
+    project === null ? 'Everything' : (roots.get(project) ?? fromHome(project, config));
+  const waits = review?.value === true;
+  const option = (value: string, said: string) => html`<option value="${value}">${said}</option>`;
+  return html`<section class="card" aria-labelledby="settings"><h2 id="settings">Settings</h2>
+${pauses.map(({ project, until }) =>
+  form(
+    at,
+    { action: '/do/resume', fields: { project: project ?? '' }, className: 'bar' },
+    html`<p class="problem"><span class="said">${nameOf(project)}</span> is paused until ${until ? sayTime(until, config) : 'you end it'}.</p><button class="primary">Go on</button>`,
+  ),
+)}
+${form(
+  at,
+  { action: '/do/pause', fields: {}, className: 'asked' },
+  html`<label>Pause<select name="project">${option('', 'Everything')}${[...roots].map(([root, title]) => option(root, title))}</select></label><label>How long<select name="hours">${PAUSES.map(([hours, said]) => option(hours, said))}</select></label><button>Pause</button>`,
+)}
+${form(
+  at,
+  { action: '/do/set', fields: { name: 'review', value: String(!waits) }, className: 'bar' },
+  html`<p>${waits ? 'What a night would change waits for your answer.' : 'Nights change topics by themselves.'}</p><button>${waits ? 'Let nights do it' : 'Ask me first'}</button>`,
+)}
+${form(
+  at,
+  { action: '/do/set', fields: { name: 'model' }, className: 'asked' },
+  html`<label>Model<input name="value" value="${String(model?.value ?? '')}" autocomplete="off" spellcheck="false" required></label><button>Save</button>`,
+)}
+<p class="meta">A model's id, an agent that you are logged in to (<code>claude-code</code>, <code>codex</code>), or <code>offline</code>.${config.environment.NOCTURNE_MODEL ? html` <code>NOCTURNE_MODEL</code> is set where this page is served, and wins there.` : ''} Other settings: <code>nocturne config</code>.</p></section>`;
+}
+
+/** Memories that hold nothing are shown nowhere else; they can be removed, which `undo` takes back. */
+async function emptySection(at: At): Promise<Html | ''> {
+  const empty = await emptyMemories(at.app.db);
+  if (empty.length === 0) return '';
+  const rows = await Promise.all(
+    empty.map(async ({ id, sessions }) => {
+      const { name } = await whoseMemory(at.app, await at.app.memories.of(id));
+      return html`<li><span class="said">${name}</span>: <span class="meta">0 lines, 0 entries, 0 waiting sessions; ${sayCount(sessions, 'session')} read</span></li>`;
+    }),
+  );
+  const isOne = empty.length === 1;
+  const fields = { ids: empty.map(({ id }) => id).join(' ') };
+  return html`<section class="card"><details id="empty"><summary>${sayCount(empty.length, 'empty memory')} ${isOne ? 'is' : 'are'} not shown</summary><ul>${rows}</ul>
+${form(at, { action: '/do/remove-empty', fields }, html`<button class="danger">Remove ${isOne ? 'it' : `all ${empty.length}`}</button>`)}</details></section>`;
 }

@@ -56,10 +56,9 @@ export async function entryBody(at: At, memory: Place, id: string): Promise<Html
   if (!entry) throw new AppError('bad-input', 'There is no such entry any more.');
   const { alone, shared } = await restingOn(db, memory.id, [id]);
   const lines = [...alone, ...shared];
-  const isForgotten = entry.reason === 'forgotten';
   const state = entry.state === 'gone' ? entry.reason : entry.state;
-  return html`<header class="title"><div><p class="meta"><span class="dot ${entry.type}"></span>${TYPES[entry.type]} · ${state}</p><h1 class="statement">${inlineMarkdown(entry.text)}</h1></div>
-<div class="actions">${isForgotten ? '' : form(at, { action: '/do/forget', fields: { memory: memory.id, target: id } }, html`<button class="danger">Forget</button>`)}</div></header>
+  return html`<h1 class="statement">${inlineMarkdown(entry.text)}</h1>
+<div class="bar"><p class="meta">${TYPES[entry.type]} · ${state}</p>${entry.reason === 'forgotten' ? '' : form(at, { action: '/do/forget', fields: { memory: memory.id, target: id } }, html`<button class="danger">Forget</button>`)}</div>
 ${await entryItem(at, memory, { entry, said: entry.text, href: null })}
 ${lines.length > 0 ? html`<h2>Lines that rest on it</h2><ul class="plain list">${lines.map(({ path, id: line, text }) => html`<li><a class="row" href="${topicHref(memory, path, line)}">${inlineMarkdown(text)}</a><p class="meta said">${path}</p></li>`)}</ul>` : ''}`;
 }
@@ -84,7 +83,7 @@ async function entryItem(at: At, memory: Place, { entry, said, href }: ShownEntr
 ${quotes.map(({ quote }) => (quote === said ? '' : quoted(quote)))}
 <p class="meta">${first ? html`Said by ${saySpeaker(by)}${first.quote === said ? ' in these words' : ''}` : `Written by a ${by === 'assistant' ? 'program' : 'person'}`}, ${when(saidAt, at)}${
     session && isWhole ? html`, in <span class="said">${await saySession(at.app, session)}</span>` : ''
-  }${around && !isWhole ? html` · <a class="swap" href="${place}">In the conversation</a>` : ''}${became || strength === 'implied' ? html` · ${type}, ${strength}${became}` : ''}</p>
+  }${around && !isWhole ? html` · <a href="${place}">In the conversation</a>` : ''}${became || strength === 'implied' ? html` · ${type}, ${strength}${became}` : ''}</p>
 ${around && isWhole ? await surroundings(at, memory, around) : ''}
 ${isWhole ? await nightsOf(at, memory, id) : ''}</article>`;
 }
@@ -108,7 +107,7 @@ async function nightsOf({ app: { db }, config }: At, memory: Place, entry: strin
     const day = row && dayOf(new Date(row.at), config.zone);
     for (const { kind, topic, reason } of operations.filter(({ entries }) => entries.includes(entry)))
       told.push(
-        html`<p class="night meta"><span class="tag op-${kind}">${sayOp(kind)}</span> <a href="/changes/${job}">night of ${day}</a>${topic ? html` → <span class="said">${topic}</span>` : ''}: <span class="said">${reason}</span></p>`,
+        html`<p class="meta"><span class="tag">${sayOp(kind)}</span> <a href="/changes/${job}">night of ${day}</a>${topic ? html` → <span class="said">${topic}</span>` : ''}: <span class="said">${reason}</span></p>`,
       );
   }
   return told;

@@ -1,21 +1,17 @@
-// What is remembered as HTML: of Markdown what notes use (paragraphs, headings, lists, quotes, code, emphasis, links), read in one
-// pass over each level. It was partly written by strangers: every text is escaped here, no HTML of theirs is used, no picture is
-// fetched, and no attribute is written but the `href` of links that lead to the web or to a mailbox, and classes of ours.
-// Promises: nothing of a text is lost; time grows with its length alone, since nesting is bounded before it is read; what is nested
-// deeper, and a text that is too long, stand there as they were written.
+// What is remembered as HTML: of Markdown what is read within a line (emphasis, code, links), in one pass. It was partly written by
+// strangers: every text is escaped here, no HTML of theirs is used, no picture is fetched, and no attribute is written but the `href`
+// of links that lead to the web or to a mailbox, and classes of ours. Promises: nothing of a text is lost; time grows with its length
+// alone; a text that is too long stands there as it was written.
 
 import { raw } from 'hono/html';
 import type { Html } from './page-shell.ts';
 
-const DEPTH = 10;
-const MOST_CHARACTERS = 50_000;
-const MOST_OF_PARAGRAPH = 4_000;
+const MOST_OPEN = 10;
+const MOST_CHARACTERS = 4_000;
 
-/** Whole texts, with headings and lists. */
+/** A text of several lines, each on a line of its own. */
 export function markdown(text: string): Html {
-  const isRead = text.length <= MOST_CHARACTERS;
-  const shown = isRead ? blocks(text.replaceAll(/\r\n?/g, '\n').split('\n'), 0) : `<pre>${safe(text)}</pre>`;
-  return raw(`<div class="prose" dir="auto">${shown}</div>`);
+  return raw(`<div class="prose text" dir="auto">${inline(text)}</div>`);
 }
 
 /** One line, as it stands in a sentence. */
@@ -29,100 +25,13 @@ function safe(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] as string);
 }
 
-const FENCE = /^ {0,3}(`{3,}|~{3,})/;
-const HEADING = /^ {0,3}#{1,6}[ \t]+(.*)$/;
-const RULE = /^ {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$/;
-const QUOTE = /^ {0,3}> ?/;
-const ITEM = /^( {0,3})([-*+]|\d{1,9}[.)])([ \t]+|$)/;
-const CODE = /^(?: {4}|\t)/;
-
-function blocks(lines: readonly string[], depth: number): string {
-  if (depth > DEPTH) return `<p>${safe(lines.join('\n'))}</p>`;
-  let out = '';
-  let paragraph: string[] = [];
-  const flush = () => {
-    if (paragraph.length > 0) out += `<p>${inline(paragraph.join('\n'))}</p>`;
-    paragraph = [];
-  };
-  /** The first line from `at` on that is none of these. */
-  const endOf = (at: number, isOne: (line: string) => boolean) => {
-    let end = at;
-    while (end < lines.length && isOne(lines[end] as string)) end += 1;
-    return end;
-  };
-  for (let at = 0; at < lines.length; ) {
-    const line = lines[at] as string;
-    const fence = FENCE.exec(line)?.[1];
-    const heading = HEADING.exec(line);
-    const isOther = fence || heading || RULE.test(line) || QUOTE.test(line) || ITEM.test(line) || line.trim() === '';
-    if (!isOther && (paragraph.length > 0 || !CODE.test(line))) {
-      paragraph.push(line);
-      at += 1;
-      continue;
-    }
-    flush();
-    let end = at + 1;
-    if (fence) {
-      end = endOf(at + 1, (each) => !each.trimStart().startsWith(fence));
-      out += `<pre><code>${safe(lines.slice(at + 1, end).join('\n'))}</code></pre>`;
-      end += 1;
-    } else if (heading) {
-      // The page has headings of its own above.
-      out += `<p class="heading">${inline(heading[1] ?? '')}</p>`;
-    } else if (RULE.test(line)) out += '<p>⁂</p>';
-    else if (QUOTE.test(line)) {
-      end = endOf(at, (each) => QUOTE.test(each));
-      const inner = lines.slice(at, end).map((each) => each.replace(QUOTE, ''));
-      out += `<blockquote>${blocks(inner, depth + 1)}</blockquote>`;
-    } else if (ITEM.test(line)) {
-      const list = items(lines, at, depth);
-      out += list.html;
-      end = list.end;
-    } else if (line.trim() !== '') {
-      end = endOf(at, (each) => CODE.test(each));
-      const inner = lines.slice(at, end).map((each) => each.replace(CODE, ''));
-      out += `<pre><code>${safe(inner.join('\n'))}</code></pre>`;
-    }
-    at = end;
-  }
-  flush();
-  return out;
-}
-
-/** The list that begins there, and where it ends. */
-function items(lines: readonly string[], from: number, depth: number): { html: string; end: number } {
-  const kindOf = (mark: string) => (/\d/.test(mark) ? 'ol' : 'ul');
-  const kind = kindOf(ITEM.exec(lines[from] as string)?.[2] ?? '');
-  let out = '';
-  let at = from;
-  for (;;) {
-    const found = at < lines.length && !RULE.test(lines[at] as string) ? ITEM.exec(lines[at] as string) : null;
-    if (!found || kindOf(found[2] as string) !== kind) break;
-    const [lead, , , gap = ''] = found;
-    // Behind a wide gap stands code.
-    const width = lead.length - gap.length + (gap.length > 4 ? 1 : Math.max(1, gap.length));
-    const own = [(lines[at] as string).slice(width)];
-    at += 1;
-    for (; at < lines.length; at += 1) {
-      const line = lines[at] as string;
-      const isInner = line.search(/[^ ]/) >= width || line.trim() === '';
-      // A paragraph goes on in a line that begins nothing.
-      const isLazy = own.at(-1)?.trim() !== '' && ![FENCE, HEADING, RULE, QUOTE, ITEM].some((each) => each.test(line));
-      if (!isInner && !isLazy) break;
-      own.push(isInner ? line.slice(width) : line);
-    }
-    out += `<li>${blocks(own, depth + 1)}</li>`;
-  }
-  return { html: `<${kind}>${out}</${kind}>`, end: at };
-}
-
 /** Longest first, so that each alternative is tried once at a place. */
 const PIECE =
   /\\([!-/:-@[-`{-~])|(`+)|\[([^[\]]*)\]\(([^\s()<>]*)\)|<((?:https?:\/\/|mailto:)[^\s<>]*)>|(https?:\/\/[^\s<>"'`*[\]]+)|(\*\*|\*|__|_|~~)/gi;
 const TAGS: Record<string, string> = { '**': 'strong', __: 'strong', '*': 'em', _: 'em', '~~': 'del' };
 
 function inline(text: string): string {
-  if (text.length > MOST_OF_PARAGRAPH) return safe(text);
+  if (text.length > MOST_CHARACTERS) return safe(text);
   const out: string[] = [];
   /** Marks that may be closed, with their place in `out`. */
   const open: { mark: string; at: number }[] = [];
@@ -152,7 +61,8 @@ function inline(text: string): string {
         out.push(`</${TAGS[mark]}>`);
         open.length = last;
       } else {
-        const opens = behind !== undefined && !/\s/.test(behind) && (isWhole || isFree(before)) && open.length < DEPTH;
+        const opens =
+          behind !== undefined && !/\s/.test(behind) && (isWhole || isFree(before)) && open.length < MOST_OPEN;
         if (opens) open.push({ mark, at: out.length });
         out.push(mark);
       }

@@ -19,8 +19,6 @@ import {
   empty,
   form,
   type Html,
-  hereLink,
-  hrefWith,
   type Place,
   paged,
   switcher,
@@ -61,7 +59,7 @@ export async function memoryView(at: At, [id, what = '', ...rest]: string[]): Pr
   return {
     title: what === 'topic' ? name.replace(/\.md$/, '') : memory.title,
     part: 'memory',
-    body: html`${part ? html`<p class="meta"><a href="/memory/${memory.id}">Memory of <span class="said">${memory.title}</span></a></p>` : html`<div class="bar"><h1>What it knows</h1>${to}</div>`}
+    body: html`${part ? html`<p class="meta"><a href="/memory/${memory.id}">Memory of <span class="said">${memory.title}</span></a></p>` : html`<h1>What it knows</h1>${to}`}
 ${body}`,
   };
 }
@@ -95,27 +93,19 @@ async function topics(at: At, memory: Place): Promise<Html> {
   const { id, title, name } = memory;
   const cards = await cardsOf(at, id);
   const all = cards.filter(({ path }) => !isArchivePath(path));
-  const asked = url.searchParams.get('type');
-  const kinds = [...MEMORY_TYPES, 'other'].map((type) => ({ type, of: all.filter((each) => each.type === type) }));
-  const { items, others } = paged(
-    url,
-    kinds.flatMap(({ type, of }) => (asked === null || asked === type ? of : [])),
-    TOPICS,
-  );
+  const byType = [...MEMORY_TYPES, 'other'].flatMap((type) => all.filter((each) => each.type === type));
+  const { items, others } = paged(url, byType, TOPICS);
   const sections = await topicSections(at, memory, items);
   const lines = all.reduce((sum, each) => sum + each.lines, 0);
   const archived = cards.length - all.length;
-  const tab = (type: string | null, text: unknown) =>
-    hereLink(hrefWith(url, { type, page: null }), asked === type, text);
   return html`<p class="dim">${name.endsWith(`/${title}`) ? html`in <span class="said">${name.slice(0, -1 - title.length)}</span> · ` : ''}${sayCount(all.length, 'topic')}, ${sayCount(lines, 'line')}${archived > 0 ? html` · <a href="/memory/${id}/archive">Archive</a>` : ''} · <a href="/next?memory=${id}">What the next session is told</a></p>
 ${conflictsIn(memory)}
 ${await freshSection(at, memory)}
 ${all.length === 0 ? empty('No topics yet', html`At night what was learned is sorted into topics; <code>nocturne dream</code> does it now.`) : ''}
-${kinds.filter(({ of }) => of.length > 0).length > 1 ? html`<nav class="tabs" aria-label="Types">${tab(null, 'All')}${kinds.map(({ type, of }) => (of.length > 0 ? tab(type, html`${TYPES[type]} <span class="tag">${of.length}</span>`) : ''))}</nav>` : ''}
 ${
   others === ''
     ? ''
-    : html`<details id="all"><summary>All ${all.length} topics</summary><ul class="plain names">${all
+    : html`<details id="all"><summary>All ${all.length} topics</summary><ul class="names">${all
         .slice(0, MOST_NAMED)
         .toSorted((a, b) => (a.name < b.name ? -1 : 1))
         .map(
@@ -148,7 +138,7 @@ async function topicSections(at: At, memory: Place, cards: readonly Card[]): Pro
     const href = topicHref(memory, path);
     const items = await lineItems(at, memory, { path, raw, lines, prefix: `${n}-` }, doubts);
     sections.push(
-      html`<section class="topic"><h2><span class="dot ${type}"></span><a class="row said" href="${href}">${name}</a> <small>${TYPES[type]} · ${when(updatedAt, at)}${pinned ? ' · pinned' : ''}</small></h2>${description === lines[0]?.text ? '' : html`<p class="meta said" dir="auto">${description.slice(0, 240)}</p>`}<ol class="plain">${items}</ol>${more > 0 ? html`<p class="meta more"><a href="${href}">${sayCount(more, 'more line')}</a></p>` : ''}</section>`,
+      html`<section class="topic"><h2><a class="row said" href="${href}">${name}</a> <small>${TYPES[type]} · ${when(updatedAt, at)}${pinned ? ' · pinned' : ''}</small></h2>${description === lines[0]?.text ? '' : html`<p class="meta said" dir="auto">${description.slice(0, 240)}</p>`}<ol class="plain">${items}</ol>${more > 0 ? html`<p class="meta"><a href="${href}">${sayCount(more, 'more line')}</a></p>` : ''}</section>`,
     );
   }
   return sections;
@@ -157,7 +147,7 @@ async function topicSections(at: At, memory: Place, cards: readonly Card[]): Pro
 /** What no night has sorted yet, the newest first. */
 async function freshSection(at: At, { id, row }: Place): Promise<Html | ''> {
   const { app, url } = at;
-  if (url.searchParams.has('page') || url.searchParams.has('type')) return '';
+  if (url.searchParams.has('page')) return '';
   const fresh = (await entriesWhere(app.db, row.id, "and state = 'new'")).reverse();
   if (fresh.length === 0) return '';
   const more = fresh.length - MOST_NEW;
@@ -167,7 +157,7 @@ async function freshSection(at: At, { id, row }: Place): Promise<Html | ''> {
     .map(
       ({ id: entry, text, evidence, by, changes, at: saidAt }) =>
         html`<li class="line"><details id="n-${entry}"><summary><div class="what">${inlineMarkdown(text)}</div>${by === 'human' ? '' : html` <span class="tag">said by ${saySpeaker(by)}</span>`}</summary><div class="evidence">${changes ? html`<p>Instead of: <span class="said">${changes}</span></p>` : ''}${evidence.map(({ quote }) => (quote === text ? '' : quoted(quote)))}<p class="meta">${when(saidAt, at)} · <a href="/memory/${id}/entry/${entry}">Where it was said</a></p><div class="actions">${form(at, { action: '/do/forget', fields: { memory: id, target: entry } }, html`<button class="danger">Forget</button>`)}</div></div></details></li>`,
-    )}</ul>${more > 0 ? html`<p class="meta more"><a href="/changes?memory=${id}">${sayCount(more, 'more entry')}</a></p>` : ''}</section>`;
+    )}</ul>${more > 0 ? html`<p class="meta"><a href="/changes?memory=${id}">${sayCount(more, 'more entry')}</a></p>` : ''}</section>`;
 }
 
 /** Of a memory that a repository carries: what git left in conflict, which is neither read nor told. */
@@ -182,5 +172,5 @@ async function archive(at: At, memory: Place): Promise<Html> {
   const { items, others } = paged(at.url, all, LINES / 2);
   return html`<h1>Archive</h1><p class="dim">Lines that were not used for long, or whose date has passed. Agents are not told of it; search finds it; it comes back when it is used.</p>
 ${all.length === 0 ? empty('The archive is empty', 'Nothing was put away yet.') : ''}
-<ul class="plain list">${items.map(({ path, name, description, lines }) => html`<li><a class="row" href="${topicHref(memory, path)}"><strong class="said">${name}</strong><span class="said description dim">${description.slice(0, 240)}</span></a><p class="meta">${sayCount(lines, 'line')}</p></li>`)}</ul>${others}`;
+<ul class="plain list">${items.map(({ path, name, description, lines }) => html`<li><a class="row said" href="${topicHref(memory, path)}">${name}</a><p class="meta"><span class="said">${description.slice(0, 240)}</span> · ${sayCount(lines, 'line')}</p></li>`)}</ul>${others}`;
 }

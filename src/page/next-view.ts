@@ -25,7 +25,7 @@ export async function nextView(at: At): Promise<View> {
   return {
     title: 'Next',
     part: 'next',
-    body: html`<div class="bar">${title}${to}</div>
+    body: html`${title}${to}
 ${await nextOf(at, memory)}`,
   };
 }

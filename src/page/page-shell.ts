@@ -46,8 +46,6 @@ const PARTS = [
 const KEYS: [keys: string[], what: string][] = [
   [['/', 'Ctrl+K'], 'search'],
   [['Ctrl+Enter'], 'save what you write'],
-  [['j', 'k'], 'next and previous change that waits'],
-  [['a', 'r', 'e'], 'accept it, reject it, edit it'],
   [['?'], 'these keys'],
   [['Esc'], 'close'],
 ];
@@ -55,7 +53,7 @@ const KEYS: [keys: string[], what: string][] = [
 const MOON = html`<path d="M20 14.5A8.5 8.5 0 0 1 9.5 4a8.5 8.5 0 1 0 10.5 10.5Z"/>`;
 
 export function shell({ title, part, body }: View, at: At, waiting: number): Html {
-  const flash = at.visit.flashes.get(at.url.searchParams.get('said') ?? '');
+  const { said } = at.visit;
   const link = ([name, href, text]: (typeof PARTS)[number]) =>
     html`<a href="${href}" ${name === part ? html`aria-current="page"` : ''}>${text}${
       name === 'changes' && waiting > 0
@@ -77,20 +75,21 @@ ${head(title)}
 ${body}
 </main>
 <dialog id="keys" aria-labelledby="keys-title"><h2 id="keys-title">Keys</h2>
-<table><tbody>${KEYS.map(([keys, what]) => html`<tr><th scope="row">${keys.map((key) => html`<kbd>${key}</kbd> `)}</th><td>${what}</td></tr>`)}</tbody></table>
+<dl>${KEYS.map(([keys, what]) => html`<dt>${keys.map((key) => html`<kbd>${key}</kbd> `)}</dt><dd>${what}</dd>`)}</dl>
 <form method="dialog"><button>Close</button></form></dialog>
-<div id="said">${flash ? toast(flash, at) : ''}</div>
-<div id="live" role="status" class="live" hidden>This page changed meanwhile. <button type="button" id="reload">Show it</button></div>
-<div id="gone" role="status" class="live" hidden>nocturne does not answer: what you see may be old. <code>nocturne open</code> opens it again.</div>
+<div id="said">${said && said.id === at.url.searchParams.get('said') ? toast(said, at) : ''}</div>
+<div id="gone" role="status" hidden>nocturne does not answer: what you see may be old. <code>nocturne open</code> opens it again.</div>
 </body>
 </html>`;
 }
 
+/** Its forms name our origin, also where no scripts run; nobody else is told of an address. */
 function head(title: string): Html {
   return html`<head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
+<meta name="referrer" content="same-origin">
 <title>${title} · nocturne</title>
 <link rel="stylesheet" href="/assets/page.css">
 <link rel="icon" href="/assets/icon.svg">
@@ -119,11 +118,12 @@ ${head('Open')}
 </html>`;
 }
 
-function toast({ text, undo, restore, isProblem }: Flash, at: At): Html {
-  const said = html`<button>${undo?.isRedo ? 'Redo' : 'Undo'}</button>`;
-  const back = undo && form(at, { action: '/do/undo', fields: { memory: undo.memory, job: undo.job } }, said);
-  const restored = restore && form(at, { action: '/do/restore', fields: { ids: restore } }, said);
-  return html`<div class="toast ${isProblem ? 'problem' : ''}" role="status"><p>${text}</p>${back ?? restored ?? ''}</div>`;
+function toast({ text, undo, isProblem }: Flash, at: At): Html {
+  const fields = undo && { memory: undo.memory, job: undo.job };
+  const back = fields
+    ? form(at, { action: '/do/undo', fields }, html`<button>${undo.isRedo ? 'Redo' : 'Undo'}</button>`)
+    : '';
+  return html`<div class="toast ${isProblem ? 'problem' : ''}" role="status"><p>${text}</p>${back}</div>`;
 }
 
 interface FormOf {
@@ -164,7 +164,7 @@ export function when(instant: string | null | undefined, { config }: Pick<At, 'c
 
 /** What is shown where there is nothing. */
 export function empty(title: string, text: unknown): Html {
-  return html`<div class="empty dim"><svg viewBox="0 0 24 24" width="40" height="40" aria-hidden="true">${MOON}</svg><h2>${title}</h2><p>${text}</p></div>`;
+  return html`<section class="card dim"><h2>${title}</h2><p>${text}</p></section>`;
 }
 
 /** Which page is shown of so many. */
@@ -189,11 +189,6 @@ export function paged<Item>(url: URL, all: readonly Item[], size: number, page =
   return { items: all.slice(from, from + size), from, others: pager(url, { page, size, total: all.length }) };
 }
 
-/** One of several links of which one is where one is. */
-export function hereLink(href: string, isHere: boolean, text: unknown): Html {
-  return html`<a href="${href}" ${isHere ? html`aria-current="true"` : ''}>${text}</a>`;
-}
-
 export function placeCalled(places: readonly Place[], id: string | null | undefined): Place | undefined {
   return places.find((each) => each.id === id);
 }
@@ -210,5 +205,5 @@ export function switcher(at: At, current: Place | undefined, of: { href(place?: 
   const { href, all = '' } = of;
   const link = (place?: Place) =>
     html`<li><a href="${href(place)}" ${place === current ? html`aria-current="true"` : ''}><span class="said">${place?.title ?? all}</span></a></li>`;
-  return html`<details class="switch" id="switch"><summary class="button"><span class="hidden">Memory: </span><span class="said">${current?.title ?? all}</span></summary><ul class="plain card">${all && link()}${at.places.map(link)}</ul></details>`;
+  return html`<details id="switch"><summary>Memory: <strong class="said">${current?.title ?? all}</strong></summary><ul class="names">${all && link()}${at.places.map(link)}</ul></details>`;
 }

@@ -1,7 +1,9 @@
 // The page as the server has it: which requests are its own, who is let in, which view or action answers, and the headers that keep
 // what strangers wrote from doing anything. Before a visit has begun a browser sees a page with nothing of a memory in it. It brings
-// the ticket that stands behind the # of the address, which no server is sent; where no scripts run, the ticket is typed.
+// the ticket that stands behind the # of the address, which no server is sent; where no scripts run, the ticket is typed. A page that
+// is seen asks every second whether anything changed: it is told a mark, which says nothing of what and where.
 
+import { hash } from 'node:crypto';
 import { extname } from 'node:path';
 import { html } from 'hono/html';
 import { describeError, isAppError, onAppError } from '../base/errors.ts';
@@ -10,10 +12,9 @@ import { lookInto } from '../memory/commit.ts';
 import { emptyMemories } from '../memory/memories.ts';
 import type { Pages, ServeOptions } from '../server/serve.ts';
 import type { App } from '../worker/compose.ts';
-import { knownMemories, lookedAt, noteLook } from '../worker/overview.ts';
+import { knownMemories, noteLook } from '../worker/overview.ts';
 import { changesView } from './changes-view.ts';
 import { costView } from './cost-view.ts';
-import { LiveChanges } from './live-changes.ts';
 import { memoryView } from './memory-view.ts';
 import { nextView } from './next-view.ts';
 import { act } from './page-actions.ts';
@@ -29,12 +30,7 @@ const VIEWS: Record<string, (at: At, path: string[]) => Promise<View>> = {
   search: searchView,
   cost: costView,
 };
-/** Where one is led from addresses of before. */
-const FORMER: Record<string, (path: string[]) => string> = {
-  nights: ([, job]) => `/changes${job ? `/${encodeURIComponent(job)}` : ''}`,
-  review: () => '/changes',
-};
-const OTHERS = ['assets', 'enter', 'leave', 'live', 'do'];
+const OTHERS = ['assets', 'enter', 'live', 'do'];
 
 const TYPES: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
@@ -54,6 +50,18 @@ const HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
+/** What is to be seen: memories, work, who works, and single values, those apart that the page writes itself by being opened. */
+const SEEN = [
+  `select id, (select max(seq) from version where version.memory = memory.id), archived_at, paused_until
+    from memory where deleted_at is null and tenant = '' order by id`,
+  "select max(created_at), max(ended_at), sum(case when status = 'running' then 1 else 0 end), count(*) from job",
+  'select count(*), max(id), max(not_before), sum(fence), sum(attempts), sum(news) from inbox',
+  'select count(*), max(started_at) from worker',
+  "select key, value from setting where key not in ('looked', 'night') and key not like 'ticket:%' and key not like 'page:%' order by key",
+];
+/** However many pages ask, the directories are looked into no sooner again. */
+const LOOK_MS = 900;
+
 const MOST_BODY = 512 * 1024;
 const TOO_MUCH = 'More than 512 kB: nocturne show --edit opens a file in your editor.';
 const ASSETS = import.meta.url.endsWith('.ts') ? packagePath('src', 'page', 'assets') : packagePath('dist', 'page');
@@ -70,18 +78,17 @@ export function pagesOf(app: App): NonNullable<ServeOptions['openPages']> {
 class Page implements Pages {
   readonly #app: App;
   readonly #visits: Visits;
-  readonly #live: LiveChanges;
+  #lookedMs = -LOOK_MS;
 
   constructor(app: App, visits: Visits) {
     this.#app = app;
     this.#visits = visits;
-    this.#live = new LiveChanges(app);
   }
 
   async answer(request: Request): Promise<Response | null> {
     const path = pathOf(request);
     const [part = ''] = path ?? [];
-    const isOurs = [VIEWS, FORMER].some((of) => Object.hasOwn(of, part)) || OTHERS.includes(part);
+    const isOurs = Object.hasOwn(VIEWS, part) || OTHERS.includes(part);
     if (!path || !isOurs || (part === '' && path.length > 1)) return null;
     const visit = this.#visits.of(request);
     try {
@@ -92,7 +99,7 @@ class Page implements Pages {
       const title = isAway ? 'That is not here' : 'That did not work';
       const body = html`<h1>${title}</h1><p>${describeError(error)}<br><a href="/">What is remembered</a> · <a href="/changes">Changes</a></p>`;
       // A database that cannot be asked has no mark.
-      const mark = await this.#live.mark().catch(() => '');
+      const mark = await this.#mark().catch(() => '');
       const at = this.#at(request, { visit, places: [], mark });
       return page(isAway ? 404 : 500, shell({ title, part: 'none', body }, at, 0));
     }
@@ -109,18 +116,18 @@ class Page implements Pages {
     const isChange = request.method === 'POST';
     if (!isChange && request.method !== 'GET') return plain(405, 'Only GET and POST.');
     if (isChange && Number(request.headers.get('content-length') ?? Infinity) > MOST_BODY) return plain(413, TOO_MUCH);
-    if (part === 'assets') return isChange ? plain(405, 'Only GET.') : asset(path.slice(1).join('/'));
+    if (part === 'assets') return asset(path.slice(1).join('/'));
     if (part === 'enter' && isChange) return this.#enter(request);
     if (!visit)
       return isChange || part === 'live'
         ? plain(401, 'You were signed out: run nocturne open again.')
         : page(401, enterPage());
     const { headers } = request;
-    if (part === 'live') return plain(200, await this.#live.markOfFiles());
+    if (part === 'live') {
+      await this.#look();
+      return plain(200, await this.#mark());
+    }
     if (isChange) return this.#change(request, { visit, path });
-    if (Object.hasOwn(FORMER, part)) return seeOther(FORMER[part]?.(path.slice(1)) ?? '/');
-    if (part === 'memory' && path[2] === 'logs')
-      return seeOther(`/changes?memory=${encodeURIComponent(path[1] ?? '')}`);
     // What only takes forms.
     if (!Object.hasOwn(VIEWS, part)) return seeOther('/');
     // What a page reads again by itself is no look of a person.
@@ -130,12 +137,28 @@ class Page implements Pages {
   }
 
   async #here(request: Request, visit: Visit): Promise<At> {
-    const mark = await this.#live.mark();
+    const mark = await this.#mark();
     return this.#at(request, { visit, places: await placesOf(this.#app), mark });
   }
 
   #at({ url }: Request, of: Pick<At, 'visit' | 'places' | 'mark'>): At {
     return { app: this.#app, config: this.#app.config, url: new URL(url), ...of };
+  }
+
+  async #mark(): Promise<string> {
+    const rows: object[] = [];
+    for (const select of SEEN) rows.push(await this.#app.db.all(select));
+    return hash('sha256', JSON.stringify(rows)).slice(0, 16);
+  }
+
+  /** What was edited past nocturne has no row before somebody looks. */
+  async #look(): Promise<void> {
+    if (performance.now() - this.#lookedMs < LOOK_MS) return;
+    this.#lookedMs = performance.now();
+    const { memories, db } = this.#app;
+    const ours = await db.all<{ id: string }>("select id from memory where deleted_at is null and tenant = ''");
+    // What keeps one from being read is told by its own view.
+    for (const { id } of ours) await lookInto(memories, { memory: id, paths: 'all' }).catch(onAppError(() => {}));
   }
 
   async #show(view: View, at: At): Promise<Response> {
@@ -145,8 +168,7 @@ class Page implements Pages {
   }
 
   async #enter(request: Request): Promise<Response> {
-    // A browser that runs no scripts says `null` here; what it brings is good once and known to nobody else.
-    if (!this.#visits.isFromHere(request) && request.headers.get('origin') !== 'null')
+    if (!this.#visits.isFromHere(request))
       return plain(
         403,
         'Refused: the browser says that another website sent this. Open the address that nocturne open prints.',
@@ -154,7 +176,7 @@ class Page implements Pages {
     const fields = await fieldsOf(request);
     const ticket = (fields?.get('ticket') ?? '').trim().replace(/^.*#/, '');
     if (!(await takeTicket(this.#app, ticket))) return page(401, enterPage({ wasWrong: true }));
-    return seeOther('/', { 'set-cookie': this.#visits.begin(await lookedAt(this.#app.db)) });
+    return seeOther('/', { 'set-cookie': this.#visits.begin() });
   }
 
   async #change(request: Request, { visit, path }: { visit: Visit; path: string[] }): Promise<Response> {
@@ -162,13 +184,8 @@ class Page implements Pages {
     const fields = await fieldsOf(request);
     if (!fields || !isToken(fields.get('token'), visit))
       return plain(403, 'This form is out of date: load the page again.');
-    if (path[0] === 'leave') {
-      this.#visits.end(request);
-      return seeOther('/');
-    }
     const at = await this.#here(request, visit);
     const done = await act(at, { name: path[1] ?? '', fields });
-    this.#live.changed();
     return typeof done === 'string' ? seeOther(done) : this.#show(done, at);
   }
 }

@@ -1,6 +1,5 @@
-// One topic, line by line: each opens what it rests on and what speaks against it, and can be changed in place or forgotten; the whole can
-// be edited, pinned and shared. What is changed is changed from what was shown, or not at all: where two wrote one line, or one topic, both
-// are shown, and nothing is written before the person has looked.
+// One topic, line by line: each opens what it rests on and what speaks against it, and can be changed in place or forgotten; the whole
+// can be pinned or forgotten. A line is changed from what was shown, or not at all: where two wrote it, the page shows both.
 
 import { html } from 'hono/html';
 import { AppError } from '../base/errors.ts';
@@ -20,18 +19,14 @@ import {
   parseTopic,
   seenOnceOn,
   shownLine,
-  shownTopic,
   withoutMark,
 } from '../memory/text/topic.ts';
 import { similarity } from '../rules/words.ts';
 import { evidenceOfLine, TYPES } from './evidence-view.ts';
 import { inlineMarkdown, markdown } from './markdown-html.ts';
-import { diffOfTexts } from './page-diff.ts';
-import { type At, form, type Html, hrefWith, type Place, paged, pageOf, topicHref, type View } from './page-shell.ts';
+import { type At, form, type Html, type Place, paged, pageOf, topicHref, type View } from './page-shell.ts';
 
 const SIZE = 150;
-/** What comes back from a browser as something else: NUL, a lone CR, bytes that are no UTF-8. */
-const CHANGED_BY_BROWSERS = /[\0\uFFFD]|\r(?!\n)/;
 
 export async function readTopic({ app }: At, { row }: Place, path: string): Promise<string | null> {
   return isTopicFile(path) ? ((await app.files(row).read({ path }))?.text ?? null) : null;
@@ -46,31 +41,25 @@ export async function topicBody(at: At, memory: Place, path: string): Promise<Ht
   const keys = keysOf(lines);
   const found = keys.indexOf(asked ?? '');
   const page = found >= 0 && !at.url.searchParams.has('page') ? Math.floor(found / SIZE) + 1 : pageOf(at.url);
-  const isTopic = isTopicPath(path);
   const fields = { memory: memory.id, path };
-  const isEdited = isTopic && at.url.searchParams.get('edit') === 'topic';
   const { items: shown, from, others } = paged(at.url, lines, SIZE, page);
   const of = {
     path,
     raw,
     lines: shown.map((line, n) => ({ ...line, key: keys[from + n] ?? line.id, index: from + n })),
   };
-  const items = isEdited ? [] : await lineItems(at, memory, of, await doubtsAbout(at, memory, lines));
-  return html`<header class="title"><div><p class="meta"><span class="dot ${type ?? 'other'}"></span>${TYPES[type ?? 'other']} · ${sayCount(lines.length, 'line')}${pinned ? html` · <span class="tag">pinned</span>` : ''}${isTopic ? '' : html` · <span class="tag">archive</span>`}</p><h1 class="said">${name}</h1>${isEdited ? '' : html`<p class="lead dim said" dir="auto">${description}</p>`}</div>
-${
-  isTopic && !isEdited
-    ? html`<div class="actions"><a class="button swap" href="${hrefWith(at.url, { edit: 'topic', line: null })}#topic-form">Edit topic</a>${form(at, { action: '/do/pin', fields: { ...fields, pinned: String(!pinned) } }, html`<button>${pinned ? 'Unpin' : 'Pin'}</button>`)}${
-        memory.root === null ? '' : form(at, { action: '/do/share', fields }, html`<button>Share</button>`)
-      }${form(at, { action: '/do/forget', fields: { memory: memory.id, target: path }, to: `/memory/${memory.id}` }, html`<button class="danger">Forget all of it</button>`)}</div>`
-    : ''
-}</header>
-${
-  isEdited
-    ? topicForm(at, memory, { path, raw })
-    : html`${lines.length === 0 ? html`<p class="dim">It is empty.</p>` : ''}
+  const items = await lineItems(at, memory, of, await doubtsAbout(at, memory, lines));
+  const pin = { action: '/do/pin', fields: { ...fields, pinned: String(!pinned) } };
+  const forget = { action: '/do/forget', fields: { memory: memory.id, target: path }, to: `/memory/${memory.id}` };
+  return html`<h1 class="said">${name}</h1><p class="dim said" dir="auto">${description}</p>
+<div class="bar"><p class="meta">${TYPES[type ?? 'other']} · ${sayCount(lines.length, 'line')}${pinned ? ' · pinned' : ''}${isTopicPath(path) ? '' : ' · archive'}</p>${
+    isTopicPath(path)
+      ? html`<div class="actions">${form(at, pin, html`<button>${pinned ? 'Unpin' : 'Pin'}</button>`)}${form(at, forget, html`<button class="danger">Forget all of it</button>`)}</div>`
+      : ''
+  }</div>
+${lines.length === 0 ? html`<p class="dim">It is empty.</p>` : ''}
 <ol class="plain">${items}</ol>
-${others}`
-}`;
+${others}`;
 }
 
 /** What names each line on the page: its id, and which one it is of those that say the same. */
@@ -143,22 +132,21 @@ interface LineOf extends ShownLines {
 async function lineItem(at: At, memory: Place, of: LineOf): Promise<Html> {
   const { path, raw, line, number, doubts, explained, prefix = '' } = of;
   const { id, key, index, text } = line;
-  const { searchParams } = at.url;
+  const asked = prefix === '' ? at.url.searchParams : new URLSearchParams();
   const shown = shownLine(raw, line);
   const isTopic = isTopicPath(path);
-  if (isTopic && prefix === '' && searchParams.get('edit') === key)
-    return html`<li id="l-${key}" class="line open">${editForm(at, memory, { path, line: id, key, index, shown })}</li>`;
+  if (isTopic && asked.get('edit') === key)
+    return html`<li id="l-${key}" class="line card">${editForm(at, memory, { path, line: id, key, index, shown })}</li>`;
   const body = line.kind === 'fence' || shown.includes('\n') ? markdown(shown) : inlineMarkdown(withoutMark(text));
   const href = topicHref(memory, path, key);
   const proposal = doubts.waits.get(`${path} ${id}`);
   const newer = doubts.newer(text);
   const fields = { memory: memory.id, target: `${path}:${number}`, said: text };
-  const isOpen = prefix === '' && searchParams.get('line') === key;
-  return html`<li id="l-${prefix}${key}" class="line"><details id="d-${prefix}${key}" ${isOpen ? html`open` : ''}><summary><div class="what">${body}</div>${marksOf(text, { explained, isContested: newer.length > 0, waits: proposal !== undefined })}</summary>
+  return html`<li id="l-${prefix}${key}" class="line"><details id="d-${prefix}${key}" ${asked.get('line') === key ? html`open` : ''}><summary><div class="what">${body}</div>${marksOf(text, { explained, isContested: newer.length > 0, waits: proposal !== undefined })}</summary>
 <div class="evidence">${newer.map(({ id: entry, text: said }) => html`<p class="problem">Told since, in no topic yet: <a href="/memory/${memory.id}/entry/${entry}">${inlineMarkdown(said)}</a></p>`)}${
     proposal ? html`<p><a href="/changes#${proposal}">A change of it waits for your answer</a></p>` : ''
   }${explained ? await evidenceOfLine(at, memory, { line: explained, href }) : ''}
-${isTopic ? html`<div class="actions"><a class="button swap" href="${href.replace('?line=', '?edit=')}">Edit</a>${form(at, { action: '/do/forget', fields }, html`<button class="danger">Forget</button>`)}</div>` : ''}</div></details></li>`;
+${isTopic ? html`<div class="actions"><a class="button" href="${href.replace('?line=', '?edit=')}">Edit</a>${form(at, { action: '/do/forget', fields }, html`<button class="danger">Forget</button>`)}</div>` : ''}</div></details></li>`;
 }
 
 interface Marked {
@@ -185,106 +173,54 @@ function marksOf(text: string, { explained, isContested, waits }: Marked): Html[
 interface EditedLine {
   path: string;
   line: string;
-  /** See `keysOf`; default: its id. */
-  key?: string;
+  /** See `keysOf`. */
+  key: string;
   index: number;
   shown: string;
-  /** What the person has made of it so far. */
-  text?: string;
 }
 
-function editForm(at: At, memory: Place, { path, line, key = line, index, shown, text = shown }: EditedLine): Html {
-  const to = backFrom(at, memory, path);
-  const fields = { memory: memory.id, path, line, index: String(index), shown };
+/** `text`: what the person has made of it so far. */
+function editForm(at: At, memory: Place, edited: EditedLine, text = edited.shown): Html {
+  const { path, line, key, index, shown } = edited;
+  const to = topicHref(memory, path, key);
+  const rows = Math.min(12, Math.max(2, Math.ceil(text.length / 70) + text.split('\n').length - 1));
   return form(
     at,
-    { action: '/do/edit', fields, to, className: 'edit' },
-    html`<label for="t-${key}">The line as it is in the file</label><textarea id="t-${key}" name="text" rows="${rowsFor(text, { least: 2, most: 12 })}" dir="auto">
-${text}</textarea>${saveAndCancel(to)}`,
+    { action: '/do/edit', fields: { memory: memory.id, path, line, index: String(index), shown }, to, className: '' },
+    html`<label>The line as it is in the file<textarea name="text" rows="${rows}" dir="auto">
+${text}</textarea></label><div class="actions"><button class="primary">Save</button><a class="button" href="${to}">Cancel</a></div>`,
   );
-}
-
-interface Typed {
-  description: string;
-  body: string;
-}
-
-/** `typed`: what the person has made of it so far. */
-function topicForm(at: At, memory: Place, { path, raw, typed }: { path: string; raw: string; typed?: Typed }): Html {
-  const shown = shownTopic(raw);
-  const to = backFrom(at, memory, path);
-  const { description, body } = typed ?? shown;
-  if (CHANGED_BY_BROWSERS.test(raw))
-    return html`<p>It holds bytes that a browser would change. <code>nocturne show --edit</code> opens it in your editor.</p><p><a class="button" href="${to}">Back to the topic</a></p>`;
-  const fields = { memory: memory.id, path, shown: shown.version };
-  return html`<section id="topic-form">${form(
-    at,
-    { action: '/do/edit-topic', fields, to, className: 'edit' },
-    html`<label for="topic-name">Name</label><input id="topic-name" value="${parseTopic(path, raw).name}" readonly dir="auto">
-<label for="topic-description">Description, one line</label><textarea id="topic-description" name="description" rows="${rowsFor(description, { least: 2, most: 4 })}" dir="auto">
-${description}</textarea>
-<label for="topic-body">Text, in Markdown</label><textarea id="topic-body" name="text" rows="${rowsFor(body, { least: 8, most: 30 })}" dir="auto">
-${body}</textarea>${saveAndCancel(to)}`,
-  )}</section>`;
-}
-
-/** Where one goes from a form that edits. */
-function backFrom({ url }: At, memory: Place, path: string): string {
-  return url.pathname.startsWith('/memory') ? hrefWith(url, { edit: null }) : topicHref(memory, path);
-}
-
-function rowsFor(text: string, { least, most }: { least: number; most: number }): number {
-  return Math.min(most, Math.max(least, Math.ceil(text.length / 70) + text.split('\n').length - 1));
-}
-
-function saveAndCancel(back: string): Html {
-  return html`<div class="actions"><button class="primary">Save</button><a class="button swap" href="${back}">Cancel</a></div>`;
 }
 
 /** What standing at the same place counts, in words in common. */
 const SAME_PLACE = 0.3;
 
-export async function lineConflict(at: At, memory: Place, edit: EditedLine & { text: string }): Promise<View> {
-  const { path, shown, index, text } = edit;
+/** What a person wrote in the place of a line, and what became of that meanwhile, as far as anybody can tell: what is most like it. */
+export async function lineConflict(
+  at: At,
+  memory: Place,
+  { path, index, shown, text }: Pick<EditedLine, 'path' | 'index' | 'shown'> & { text: string },
+): Promise<View> {
   const raw = (await readTopic(at, memory, path)) ?? '';
-  // What became of the line, as far as anybody can tell: the one most like it, or at its place.
-  const [near] = locateLines(raw)
+  const lines = locateLines(raw);
+  const keys = keysOf(lines);
+  const [near] = lines
     .map((line, place) => {
       const now = shownLine(raw, line);
       const score = similarity(shown, now) + (place === index ? SAME_PLACE : 0);
-      return { line: line.id, index: place, shown: now, score };
+      return { path, line: line.id, key: keys[place] ?? line.id, index: place, shown: now, score };
     })
     .sort((a, b) => b.score - a.score);
   const now = near && near.score >= SAME_PLACE ? near : undefined;
-  return changedMeanwhile('This line was changed meanwhile', {
-    diff: diffOfTexts(path, `${now?.shown ?? ''}\n`, `${text}\n`),
-    yours: now ? editForm(at, memory, { ...now, path, text }) : null,
-    gone: html`<p>The line is gone. What you wrote:</p><pre><code>${text}</code></pre><p><a class="button" href="${topicHref(memory, path)}">Back to the topic</a></p>`,
-  });
-}
-
-export async function topicConflict(
-  at: At,
-  memory: Place,
-  { path, ...typed }: Typed & { path: string },
-): Promise<View> {
-  const raw = await readTopic(at, memory, path);
-  const textOf = (of: Typed) => `Description: ${of.description}\n\n${of.body.replaceAll('\r\n', '\n').trim()}\n`;
-  return changedMeanwhile('This topic was changed meanwhile', {
-    diff: diffOfTexts(path, raw === null ? null : textOf(shownTopic(raw)), textOf(typed)),
-    yours: raw === null ? null : topicForm(at, memory, { path, raw, typed }),
-    gone: html`<p>The topic is gone. What you wrote:</p><pre><code>${textOf(typed)}</code></pre><p><a class="button" href="/memory/${memory.id}">Back to the topics</a></p>`,
-  });
-}
-
-function changedMeanwhile(title: string, { diff, yours, gone }: { diff: Html; yours: Html | null; gone: Html }): View {
   return {
     title: 'Changed meanwhile',
     part: 'memory',
     status: 409,
-    body: html`<h1>${title}</h1>
-<p class="lead dim">Your text was not saved yet. On the left is what is there now, on the right what you wrote.</p>
-${diff}
-${yours ? html`<h2>Yours, to replace it</h2>${yours}` : gone}`,
+    body: html`<h1>This line was changed meanwhile</h1><p>Your text was not saved yet.</p>
+${
+  now
+    ? html`<h2>What is there now</h2>${markdown(now.shown)}<h2>Yours, to replace it</h2>${editForm(at, memory, now, text)}`
+    : html`<p>The line is gone. What you wrote:</p><pre class="said">${text}</pre><p><a href="${topicHref(memory, path)}">Back to the topic</a></p>`
+}`,
   };
 }

@@ -10,14 +10,11 @@ import { type Db, replace } from '../db/sql.ts';
 
 const VISIT_MS = 12 * 3_600_000;
 const TICKET_MS = 60_000;
-const MOST_FLASHES = 50;
 
 /** What a page says of something that was just done, and what takes it back. */
 export interface Flash {
   text: string;
   undo?: { memory: string; job: string; isRedo?: boolean };
-  /** Ids of memories that were removed. */
-  restore?: string;
   isProblem?: boolean;
 }
 
@@ -25,41 +22,35 @@ export interface Visit {
   /** Stands in every form. */
   token: string;
   endsMs: number;
-  /** Since when what was learned is new to the person; null: all of it. */
-  since: string | null;
-  flashes: Map<string, Flash>;
+  /** What was done last, under the name by which the page that follows asks for it. */
+  said?: Flash & { id: string };
 }
 
 export class Visits {
   readonly #visits = new Map<string, Visit>();
   readonly #clock: Clock;
   readonly cookie: string;
-  readonly #isSecure: boolean;
+  readonly #scheme: string;
   /** `127.0.0.1:4114` and what else this server is called. */
   readonly #hosts: Set<string>;
-  readonly #scheme: string;
 
   constructor({ url, urls, clock }: { url: string; urls: readonly string[]; clock: Clock }) {
     const { port, protocol } = new URL(url);
-    const own = port || (protocol === 'https:' ? '443' : '80');
     this.#clock = clock;
     this.#scheme = protocol;
-    this.#isSecure = protocol === 'https:';
-    this.cookie = `nocturne-${own}`;
-    // A browser leaves out the usual port.
-    const ports = port === '' ? [`:${own}`, ''] : [`:${own}`];
-    this.#hosts = new Set(['127.0.0.1', 'localhost', '[::1]'].flatMap((name) => ports.map((each) => `${name}${each}`)));
+    this.cookie = `nocturne-${port || (protocol === 'https:' ? '443' : '80')}`;
+    const own = ['127.0.0.1', 'localhost', '[::1]'].map((name) => new URL(`${protocol}//${name}:${port}`));
     // From elsewhere only where what is before it speaks TLS.
-    for (const each of urls) if (each.startsWith('https:')) this.#hosts.add(new URL(each).host);
+    const others = urls.filter((each) => each.startsWith('https:')).map((each) => new URL(each));
+    this.#hosts = new Set([...own, ...others].map(({ host }) => host));
   }
 
-  begin(since: string | null): string {
+  begin(): string {
     const now = this.#clock.now().getTime();
     for (const [id, { endsMs }] of this.#visits) if (endsMs <= now) this.#visits.delete(id);
     const id = randomBytes(32).toString('base64url');
-    const token = randomBytes(32).toString('base64url');
-    this.#visits.set(id, { token, endsMs: now + VISIT_MS, since, flashes: new Map() });
-    const flags = `HttpOnly; SameSite=Strict; Path=/; Max-Age=${VISIT_MS / 1_000}${this.#isSecure ? '; Secure' : ''}`;
+    this.#visits.set(id, { token: randomBytes(32).toString('base64url'), endsMs: now + VISIT_MS });
+    const flags = `HttpOnly; SameSite=Strict; Path=/; Max-Age=${VISIT_MS / 1_000}${this.#scheme === 'https:' ? '; Secure' : ''}`;
     return `${this.cookie}=${id}; ${flags}`;
   }
 
@@ -68,11 +59,6 @@ export class Visits {
     const id = cookies.find((each) => each.startsWith(`${this.cookie}=`))?.slice(this.cookie.length + 1);
     const visit = id === undefined ? undefined : this.#visits.get(id);
     return visit && visit.endsMs > this.#clock.now().getTime() ? visit : null;
-  }
-
-  end(request: Request): void {
-    const visit = this.of(request);
-    for (const [id, each] of this.#visits) if (each === visit) this.#visits.delete(id);
   }
 
   /** Whether it was made by our own page, or by a person who opens one: not by a page of elsewhere. */
@@ -94,15 +80,6 @@ export class Visits {
 export function isToken(given: unknown, { token }: Visit): boolean {
   if (typeof given !== 'string' || given.length !== token.length) return false;
   return timingSafeEqual(Buffer.from(given), Buffer.from(token));
-}
-
-/** Keeps what a page is to say; answers under which name. */
-export function keepFlash({ flashes }: Visit, flash: Flash): string {
-  const id = randomBytes(6).toString('hex');
-  flashes.set(id, flash);
-  const [oldest] = flashes.keys();
-  if (flashes.size > MOST_FLASHES && oldest !== undefined) flashes.delete(oldest);
-  return id;
 }
 
 interface Kept {

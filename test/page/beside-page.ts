@@ -14,7 +14,6 @@ import { makeTicket } from '../../src/page/visits.ts';
 import { pause } from '../../src/queue/pauses.ts';
 import { spendOf } from '../../src/queue/spend.ts';
 import { allWorkers } from '../../src/queue/workers.ts';
-import { lookedAt as lookedAtRow } from '../../src/worker/overview.ts';
 import type { Served } from '../server/served.ts';
 import { ON_POSTGRES } from '../support/temp.ts';
 
@@ -32,10 +31,6 @@ export function ticketTo({ app }: Asked): Promise<string> {
 /** A memory is known to the page from here on, as once something was learned there. */
 export async function know({ app, store }: Pick<Served, 'app' | 'store'>): Promise<void> {
   await app.files(store).list();
-}
-
-export function lookedAt({ app }: Asked): Promise<string | null> {
-  return lookedAtRow(app.db);
 }
 
 /** A file is written by nocturne itself. */
@@ -129,12 +124,6 @@ export async function spend({ app: { db } }: Asked, day: string, tokens: number)
   await by.settle(await by.reserve(tokens, 1, {}), {
     ...{ calls: 1, inputTokens: tokens, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 0 },
   });
-}
-
-/** The memory of the team whose repository that is. */
-export async function teamDir({ app }: Asked): Promise<string> {
-  const rows = await app.db.all<{ dir: string }>("select dir from memory where scope = 'team'");
-  return rows.find(({ dir }) => dir.endsWith('/orchard/.claude/memory'))?.dir as string;
 }
 
 /** A project with a line in its memory, and a session that ran there. */

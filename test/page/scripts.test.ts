@@ -192,7 +192,7 @@ test(`none of ${WAYS} scripts is live in any field that the page prints`, async 
   }
   // What a form brings is shown where it is refused, too.
   const path = `${name(0)}.md`;
-  for (const [n, action] of ['edit', 'edit-topic', 'forget', 'set', 'pause', 'restore', 'review', 'undo'].entries()) {
+  for (const [n, action] of ['edit', 'forget', 'set', 'pause', 'restore', 'review', 'undo'].entries()) {
     const [text, said] = [at(n + 7), at(n + 8)];
     const fields = { memory: memory.id, path, line: text, index: '0', shown: said, text, description: said };
     const more = { target: text, said, name: 'model', value: said, project: text, ids: text, id: text, job: text };

@@ -129,15 +129,19 @@ test('one form of each kind reaches neither the model nor the disk by any way th
 
   const { cookie, token } = await enter(world);
   const headers = { ...OURS, cookie };
-  const topic = `${world.url}/memory/${idOf(world)}/topic/by-mcp.md?edit=topic`;
-  // What a person types as the description, and as the lines.
+  const topic = `${world.url}/memory/${idOf(world)}/topic/by-mcp.md`;
+  const read = async (query = '') => (await fetch(`${topic}${query}`, { headers })).text();
+  // What a person types in the place of the first line.
   for (const { text } of cases) {
-    const page = await (await fetch(topic, { headers })).text();
-    const shown = /name="shown" value="([^"]+)"/.exec(page)?.[1] ?? '';
-    const typed = { description: text, text: `${lines}- ${text}, once more\n` };
-    const saved = await fetch(`${world.url}/do/edit-topic`, {
+    const form = await read(/\?edit=[\w.]+/.exec(await read())?.[0]);
+    const fields = [...form.matchAll(/name="(line|index|shown)" value="([^"]*)"/g)].map(([, name = '', value = '']) => [
+      name,
+      plainOf(value),
+    ]);
+    const typed = { ...Object.fromEntries(fields), text: `- ${text}, once more` };
+    const saved = await fetch(`${world.url}/do/edit`, {
       ...{ method: 'POST', redirect: 'manual', headers: { ...headers, origin: world.url } },
-      body: new URLSearchParams({ token, memory: idOf(world), path: 'by-mcp.md', shown, ...typed }),
+      body: new URLSearchParams({ token, memory: idOf(world), path: 'by-mcp.md', ...typed }),
     });
     expect(saved.status).toBe(303);
   }
@@ -157,6 +161,12 @@ test('one form of each kind reaches neither the model nor the disk by any way th
   );
   expect(passed.map(({ text }) => text)).toEqual([]);
 });
+
+/** What an attribute says. */
+function plainOf(value: string): string {
+  const entities: Record<string, string> = { lt: '<', gt: '>', quot: '"', '#39': "'", amp: '&' };
+  return value.replace(/&(#?\w+);/g, (all, name) => entities[name] ?? all);
+}
 
 test('the directory of a session is named to the model without the secret in its name', async () => {
   // What is shown of a path is one line without tags.
