@@ -19,7 +19,7 @@ import { type KnownHistory, knownHistory, takeInLogs } from '../src/memory/log-h
 import type { Memories, MemoryRow } from '../src/memory/memories.ts';
 import { INDEX, withBuiltIndex } from '../src/memory/memory-index.ts';
 import { isMemoryPath } from '../src/memory/memory-paths.ts';
-import { keepApart } from '../src/memory/same-project.ts';
+import { keepApart } from '../src/memory/projects.ts';
 import { joinLogs, logDay, parseLog, removeEntries } from '../src/memory/text/daily-log.ts';
 import { editLines, isTopicFile, isTopicPath, parseTopic, saidId, withoutMark } from '../src/memory/text/topic.ts';
 import type { Change } from '../src/memory/undo-rows.ts';

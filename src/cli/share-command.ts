@@ -23,7 +23,7 @@ import { unifiedDiff } from '../memory/edit-text.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { checkoutRoot } from '../memory/paths.ts';
 import { isByProject } from '../memory/places.ts';
-import { keepApart, type SameProject, saySame } from '../memory/same-project.ts';
+import { keepApart, type SameProject, saySame } from '../memory/projects.ts';
 import { shortId } from '../memory/short-ids.ts';
 import { memorySnapshotDir } from '../memory/snapshot-files.ts';
 import { canAsk, confirm } from '../terminal/ask.ts';

@@ -240,7 +240,6 @@ async function describeEntry(app: App, entry: ExplainedEntry, indent = '', line 
   const { db, config } = app;
   const { id, type, strength, state, reason, at, text, by, session, evidence, log, transcript } = entry;
   const when = sayWhen(at, config);
-  const gave = entry.gave?.join(' … ');
   const fate = state === 'gone' ? (reason ?? state) : state;
   // What goes without saying: a person said it, and it is in a topic.
   const marks = [
@@ -250,7 +249,6 @@ async function describeEntry(app: App, entry: ExplainedEntry, indent = '', line 
   const lines = [
     `← ${[await shortId(db, 'entry', id), type, ...marks, `in ${log}`].join(', ')}`,
     ...(text === line ? [] : [`  ${text}`]),
-    ...(gave && gave !== text && gave !== line ? [`  gave the line: ${gave}`] : []),
     ...evidence.map(({ quote }) => `  “${quote}”`),
     evidence.length === 0
       ? `  written by a ${by === 'assistant' ? 'program' : 'person'}, ${when}`

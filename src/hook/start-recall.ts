@@ -26,11 +26,11 @@ import {
   type MemoryScope,
   scopeDir,
 } from '../memory/places.ts';
+import { type SameProject, sameProjects, saySame } from '../memory/projects.ts';
 import { dropRecalled, keepRecalled, noteUses, type Recall, recall, recalledBefore } from '../memory/recall/recall.ts';
 import { NOTHING_TOLD } from '../memory/recall/recall-section.ts';
 import { conflictedIn } from '../memory/recall/recall-source.ts';
 import { countLines } from '../memory/recall/recall-words.ts';
-import { type SameProject, sameProjects, saySame } from '../memory/same-project.ts';
 import { pausesOf } from '../queue/pauses.ts';
 import { type FoundPlace, keeperOf, type Opened, placesFor } from './recalled-places.ts';
 

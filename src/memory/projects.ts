@@ -1,15 +1,20 @@
 // Projects, as far as they say of themselves where a session ran, in words for a model, and what their own files (CLAUDE.md,
-// AGENTS.md) say, which memory need not say again.
-// Careful on purpose: a whole line or sentence of those must say the same in the same words, so that "use npm" is not
-// found in "never use npm"; and only in the project whose sessions an entry comes from.
+// AGENTS.md) say, which memory need not say again: a whole line or sentence of those must say the same in the same words, so that
+// "use npm" is not found in "never use npm"; and only in the project whose sessions an entry comes from.
+// And whether a checkout is of a project that is remembered already under another path: after a move, in a clone, on another machine. It
+// is only ever offered: by the first commit and the remote where both are known of both, else by what is; where one differs, with that
+// doubt. Nothing is joined here (jobs/carry.ts does, when a person says so).
 
 import { isAbsolute, join } from 'node:path';
+import type { Config } from '../base/config/config.ts';
 import { attempt, isAppError, onAppError } from '../base/errors.ts';
 import { listNames } from '../base/files/directories.ts';
 import { readSlice } from '../base/files/file-pieces.ts';
 import { readTextNow, statNow } from '../base/files/files.ts';
 import { firstCommit, type TreeSearch } from '../base/files/working-tree.ts';
 import { redact } from '../base/secrets/redact-text.ts';
+import { keepSetting, type Sql, settingOf } from '../db/sql.ts';
+import type { MemoryRow } from './memories.ts';
 import { gitDirOf, gitRoot } from './paths.ts';
 import { saidId } from './text/topic.ts';
 
@@ -36,18 +41,18 @@ export function originOf(cwd: string): string {
 }
 
 /** What a repository is known by wherever it lies: where it was cloned from, and its first commit; '' for what is not known. */
-export interface Origin {
+interface Origin {
   remote: string;
   first: string;
 }
 
 /** As far as git's own files tell, read without git: the first commit only where the repository was begun. */
-export function originIn(cwd: string): Origin {
+function originIn(cwd: string): Origin {
   return { remote: originOf(cwd).toLowerCase(), first: BEGUN.exec(ofGit(cwd, 'logs/HEAD'))?.[1] ?? '' };
 }
 
 /** The same, and git is asked for what they do not tell. */
-export async function originBy(cwd: string, environment: TreeSearch['environment']): Promise<Origin> {
+async function originBy(cwd: string, environment: TreeSearch['environment']): Promise<Origin> {
   const found = originIn(cwd);
   const root = repositoryOf(cwd);
   // A shallow clone has no beginning.
@@ -56,7 +61,7 @@ export async function originBy(cwd: string, environment: TreeSearch['environment
 }
 
 /** The same, of a checkout of which the first commit may be this one: a repository holds the beginning of its history, if not shallow. */
-export async function originLike(cwd: string, { first }: Origin): Promise<Origin> {
+async function originLike(cwd: string, { first }: Origin): Promise<Origin> {
   const found = originIn(cwd);
   if (found.first !== '' || first === '' || ofGit(cwd, 'logs/HEAD') === '') return found;
   if (await holdsCommit(cwd, first).catch(onAppError(() => false, 'storage'))) return { ...found, first };
@@ -84,11 +89,11 @@ async function holdsCommit(cwd: string, commit: string): Promise<boolean> {
 }
 
 /** As a memory keeps it; null where nothing is known. */
-export function originAsText({ remote, first }: Origin): string | null {
+function originAsText({ remote, first }: Origin): string | null {
   return remote + first === '' ? null : `${remote} ${first}`;
 }
 
-export function originFrom(text: string | null): Origin {
+function originFrom(text: string | null): Origin {
   const [remote = '', first = ''] = text?.split(' ') ?? [];
   return { remote, first };
 }
@@ -117,6 +122,90 @@ function repositoryOf(cwd: string): string | null {
 function readable<T>(read: () => T): T | null {
   return attempt(read, () => null, 'storage');
 }
+
+// Whether two are one.
+
+export interface SameProject {
+  memory: MemoryRow;
+  /** The checkout in which it learned last; null: not known. */
+  root: string | null;
+  /** What both have in common, and where they differ, as part of a sentence. */
+  why: string;
+}
+
+/** Keeps by what the project of a memory is known again. Git is asked once, and again when the repository gets a remote. */
+export async function noteOrigin(
+  sql: Sql,
+  { id, origin }: MemoryRow,
+  { root, config }: { root: string; config: Pick<Config, 'environment'> },
+): Promise<void> {
+  const known = originFrom(origin);
+  if (origin !== null && known.remote !== '') return;
+  const found = await originBy(root, config.environment);
+  const text = originAsText({ remote: found.remote, first: known.first || found.first });
+  if (text !== null && text !== origin) await sql.run('update memory set origin = ? where id = ?', text, id);
+}
+
+/** Why they look like one project; null: they do not. */
+function whySame(one: Origin, other: Origin): string | null {
+  const isKnown = (of: keyof Origin) => one[of] !== '' && other[of] !== '';
+  const isSame = (of: keyof Origin) => isKnown(of) && one[of] === other[of];
+  if (isSame('remote') && isSame('first')) return 'the same remote and first commit';
+  if (isSame('remote')) return isKnown('first') ? 'the same remote, but another first commit' : 'the same remote';
+  if (!isSame('first')) return null;
+  return isKnown('remote') ? 'the same first commit, but another remote: perhaps a fork' : 'the same first commit';
+}
+
+type Place = { machine: string; place: string };
+
+const apartKey = ({ machine, place }: Place) => `apart ${machine} ${place}`;
+
+/** A person said that what is remembered for this directory is a project of its own. */
+export function keepApart(sql: Sql, at: Place): Promise<void> {
+  return keepSetting(sql, apartKey(at), '1');
+}
+
+/**
+ * The memories that look like the project of a checkout, the oldest first. `isAsked`: a person asks; else only those that were there
+ * before its own (`own`), and none where a person decided already.
+ */
+export async function sameProjects(
+  sql: Sql,
+  { own, isAsked = false, cwd, ...at }: Place & { own: MemoryRow | null; isAsked?: boolean; cwd: string },
+): Promise<SameProject[]> {
+  const rows = await sql.all<MemoryRow>(
+    `select * from memory where scope = 'project' and tenant = '' and deleted_at is null and archived_at is null
+       and origin is not null and id <> ? and created_at < ? order by created_at, id`,
+    ...[own?.id ?? '', (!isAsked && own?.created_at) || '9'],
+  );
+  if (rows.length === 0 || (!isAsked && (await settingOf(sql, apartKey(at))) !== undefined)) return [];
+  const known = !isAsked && own?.origin ? originFrom(own.origin) : null;
+  const found: SameProject[] = [];
+  for (const memory of rows) {
+    const other = originFrom(memory.origin);
+    const why = whySame(known ?? (await originLike(cwd, other)), other);
+    if (why !== null) found.push({ memory, why, root: await checkoutOf(sql, memory) });
+  }
+  return found;
+}
+
+async function checkoutOf(sql: Sql, { id }: MemoryRow): Promise<string | null> {
+  const last = 'select cwd from session where memory = ? and cwd is not null order by created_at desc, id limit 1';
+  const cwd = (await sql.get<{ cwd: string }>(last, id))?.cwd;
+  return cwd === undefined ? null : (gitRoot(cwd) ?? cwd);
+}
+
+/** That they look like one, as a sentence without its stop; `userDir`: which `~` stands for. */
+export function saySame([first, ...others]: readonly SameProject[], { userDir }: Pick<Config, 'userDir'>): string {
+  if (!first) return '';
+  const name = first.memory.name.replace(/[<>\p{Cc}]/gu, '');
+  const place = first.root ?? first.memory.dir ?? first.memory.id;
+  const at = (place.startsWith(`${userDir}/`) ? `~${place.slice(userDir.length)}` : place).replace(/[<>\p{Cc}]/gu, '');
+  const more = others.length === 0 ? '' : `, or one of ${others.length} more`;
+  return `this looks like ${name}, remembered at ${at} (${first.why})${more}`;
+}
+
+// What projects say themselves.
 
 const FILES = ['CLAUDE.md', '.claude/CLAUDE.md', 'AGENTS.md'];
 /** What is shorter is a heading or a word, not a rule. */

@@ -13,7 +13,7 @@ import { type Actor, headAt } from './file-rows.ts';
 import type { Evidence } from './memory-types.ts';
 import { compare } from './text/blocks.ts';
 import { logDay, logPath, parseLog } from './text/daily-log.ts';
-import { isTopicFile, lineId, lineNumbers, parseTopic, type TopicLine, withoutMark } from './text/topic.ts';
+import { isTopicFile, lineId, lineNumbers, parseTopic, type TopicLine } from './text/topic.ts';
 import { type Change, keyOf } from './undo-rows.ts';
 
 interface Rest {
@@ -234,8 +234,6 @@ export interface ExplainedEntry
   transcript: string | null;
   /** The job that learned it. */
   job: string;
-  /** Of a line that rests on it: the words that it gave the line, in the line's order. */
-  gave?: string[];
 }
 
 export interface ExplainedLine {
@@ -293,47 +291,22 @@ export async function explainLines(
   const known = await explainEntries(sql, memory, [...sources]);
   return lines.map(({ id, text, first: number, authors }) => {
     const own = new Set((rests.get(id) ?? []).map(({ source }) => source));
-    const entries = known.filter((entry) => own.has(entry.id)).map((entry) => ({ ...entry, gave: given(text, entry) }));
+    const entries = known.filter((entry) => own.has(entry.id));
     const program = entries.length > 0 ? null : ([...own].find((source) => /^(?:api|session):/.test(source)) ?? null);
     return { path, number, id, text, isPersons: own.size === 0, program, authors, entries };
   });
 }
 
-/** The words of a line that an entry said, in runs: without runs of a single word that says nothing. */
-function given(line: string, { text, evidence }: ExplainedEntry): string[] {
-  const tokensOf = (said: string) =>
-    said
-      .toLowerCase()
-      .split(/\s+/)
-      .map((word) => word.replace(/^\p{P}+|\p{P}+$/gu, ''));
-  const said = new Set(tokensOf([text, ...evidence.map(({ quote }) => quote)].join('\n')));
-  const runs: string[][] = [[]];
-  for (const word of withoutMark(line).split(/\s+/)) {
-    const [token = ''] = tokensOf(word);
-    if (token !== '' && said.has(token)) runs.at(-1)?.push(word);
-    else if (runs.at(-1)?.length !== 0) runs.push([]);
-  }
-  return runs.map((run) => run.join(' ')).filter((run) => run.includes(' ') || literals(run).length > 0);
-}
-
-/** What became of an entry, the latest first: its state by a job, as far as undo is kept. */
-export async function historyOf(
+/** The nights that made something of an entry, the earliest first, as far as undo is kept. */
+export function nightsOf(
   sql: Sql,
   memory: string,
-  id: string,
-): Promise<{ at: string; job: string; kind: string | null; state: string | null }[]> {
-  const rows = await sql.all<{ at: string; job: string; kind: string | null; before: string | null }>(
-    `select c.at, c.job, job.kind, u.before from undo u join change c on c.id = u.change left join job on job.id = c.job
-     where u.tbl = 'entry' and u.key = ? order by c.n desc, u.n desc`,
-    keyOf('entry', { memory, id }),
+  entry: string,
+): Promise<{ job: string; at: string; output: string | null }[]> {
+  return sql.all(
+    `select distinct job.id as job, job.created_at as at, job.output
+     from undo u join change c on c.id = u.change join job on job.id = c.job
+     where u.tbl = 'entry' and u.key = ? and job.kind = 'dream' order by job.created_at, job.id`,
+    keyOf('entry', { memory, id: entry }),
   );
-  const now = await sql.get<{ state: string }>('select state from entry where memory = ? and id = ?', memory, id);
-  return rows.map(({ at, job, kind }, n) => {
-    const later = rows[n - 1];
-    return { at, job, kind, state: later ? stateIn(later.before) : (now?.state ?? null) };
-  });
-}
-
-function stateIn(image: string | null): string | null {
-  return image === null ? null : ((JSON.parse(image) as { state: string }).state ?? null);
 }

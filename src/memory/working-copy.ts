@@ -10,7 +10,7 @@ import { isDirectory, kindOf, removeEmptyParents } from '../base/files/directori
 import { linkNew, makeDirectory, readTextNow, removeFile, statNow, syncDirectory } from '../base/files/files.ts';
 import type { Clock } from '../base/time.ts';
 import type { Db } from '../db/sql.ts';
-import { CopyLock } from './copy-lock.ts';
+import { CopyLock } from '../db/sqlite.ts';
 import {
   type Directory,
   filesBehind,

@@ -7,7 +7,7 @@ import { AppError, describeError, isAppError } from '../base/errors.ts';
 import { redact } from '../base/secrets/redact-text.ts';
 import { dayOf } from '../base/time.ts';
 import { sayOp } from '../memory/memory-types.ts';
-import { type ExplainedEntry, type ExplainedLine, explainEntries, historyOf, restingOn } from '../memory/rests.ts';
+import { type ExplainedEntry, type ExplainedLine, explainEntries, nightsOf, restingOn } from '../memory/rests.ts';
 import { openTranscript, sessionNamed } from '../memory/session-rows.ts';
 import { withoutMark } from '../memory/text/topic.ts';
 import { saySpeaker } from '../terminal/phrases.ts';
@@ -85,7 +85,7 @@ ${quotes.map(({ quote }) => (quote === said ? '' : quoted(quote)))}
     session && isWhole ? html`, in <span class="said">${await saySession(at.app, session)}</span>` : ''
   }${around && !isWhole ? html` · <a href="${place}">In the conversation</a>` : ''}${became || strength === 'implied' ? html` · ${type}, ${strength}${became}` : ''}</p>
 ${around && isWhole ? await surroundings(at, memory, around) : ''}
-${isWhole ? await nightsOf(at, memory, id) : ''}</article>`;
+${isWhole ? await sayNights(at, memory, id) : ''}</article>`;
 }
 
 export function quoted(quote: string): Html {
@@ -93,18 +93,11 @@ export function quoted(quote: string): Html {
 }
 
 /** What dreams did with an entry, the earliest first. */
-async function nightsOf({ app: { db }, config }: At, memory: Place, entry: string): Promise<Html[]> {
-  const jobs = new Set(
-    (await historyOf(db, memory.id, entry)).flatMap(({ job, kind }) => (kind === 'dream' ? job : [])),
-  );
+async function sayNights({ app: { db }, config }: At, memory: Place, entry: string): Promise<Html[]> {
   const told: Html[] = [];
-  for (const job of [...jobs].reverse()) {
-    const row = await db.get<{ output: string | null; at: string }>(
-      'select output, created_at as at from job where id = ?',
-      job,
-    );
-    const operations: ToldOperation[] = JSON.parse(row?.output ?? '{}').operations ?? [];
-    const day = row && dayOf(new Date(row.at), config.zone);
+  for (const { job, at, output } of await nightsOf(db, memory.id, entry)) {
+    const operations: ToldOperation[] = JSON.parse(output ?? '{}').operations ?? [];
+    const day = dayOf(new Date(at), config.zone);
     for (const { kind, topic, reason } of operations.filter(({ entries }) => entries.includes(entry)))
       told.push(
         html`<p class="meta"><span class="tag">${sayOp(kind)}</span> <a href="/changes/${job}">night of ${day}</a>${topic ? html` → <span class="said">${topic}</span>` : ''}: <span class="said">${reason}</span></p>`,

@@ -32,7 +32,7 @@ import { isUsed, Memories, type MemoryRow, memoriesAt, memoryRow } from '../memo
 import { MemoryFiles } from '../memory/memory-files.ts';
 import { type Enablement, gitRoot } from '../memory/paths.ts';
 import { enablementFor, isByProject, memoriesOf, memoryDirFor, scopeDir } from '../memory/places.ts';
-import { noteOrigin } from '../memory/same-project.ts';
+import { noteOrigin } from '../memory/projects.ts';
 import { declinedBefore, enterSession, openTranscript, sessionDirs } from '../memory/session-rows.ts';
 import { pausesOf } from '../queue/pauses.ts';
 import { ceilingsOf, type KeyCeiling, spendOf } from '../queue/spend.ts';

@@ -24,7 +24,7 @@ import { AppError, isAppError } from '../base/errors.ts';
 import { isDirectory, realPath, removeTree } from '../base/files/directories.ts';
 import { makeDirectory, makePrivate, statNow, writeWhole } from '../base/files/files.ts';
 import type { Log } from '../base/logger.ts';
-import { takeLock } from '../memory/copy-lock.ts';
+import { takeLock } from '../db/sqlite.ts';
 
 /** How a program is found on this machine, and what it says of itself. */
 export interface FoundProgram {

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import type { ExplainedLine } from '../../src/memory/rests.ts';
 import { testApp, testModel } from '../support/app.ts';
 import type { MessagesRequest } from '../support/messages-server.ts';
-import { messagesBy, obey, replacesLine, shown } from '../support/obedient.ts';
+import { messagesBy, obey, replacesLine } from '../support/obedient.ts';
 import { runHere } from '../support/run-here.ts';
 import { asking } from '../support/scripted-model.ts';
 import { aSession, sessionFile } from '../support/session-file.ts';
@@ -44,31 +44,6 @@ test('a line, its words, its entry, its session, its job and its day all lead to
   const { lastJobs } = await json<{ lastJobs: { id: string; kind: string }[] }>();
   const dreamed = lastJobs.find(({ kind }) => kind === 'dream')?.id ?? '';
   expect((await why(dreamed)).stdout).toContain(`(${entry.slice(0, 10)})`);
-});
-
-test('of a line in other words it says what the entry gave it, where that is not all of it', async () => {
-  const RULES = ['We use pnpm for all packages, never npm.', 'We squash before a merge, always, in all packages.'];
-  const lines = [
-    'Use pnpm for all packages, never npm.',
-    'Squash always, in all packages, before a merge, in web too.',
-  ];
-  const record = (request: MessagesRequest) =>
-    messagesBy(request, 'human').map((message, at) => {
-      const quote = RULES[at] ?? '';
-      return { type: 'feedback', strength: 'stated', text: quote, evidence: [{ message, quote }] };
-    });
-  const propose = (request: MessagesRequest) => {
-    const ids = [...shown(request, 'entries').matchAll(/"id":"(e_\w+)"/g)].map(([, id]) => id);
-    const said = lines.map((text, at) => ({ text, entries: [ids[at]] }));
-    return [{ kind: 'put', topic: 'rules', type: 'feedback', description: 'Rules', reason: 'x', in: said }];
-  };
-  const { nocturne } = await testApp({ server: await testModel(obey({ record, propose })) });
-  await nocturne('learn', aSession(RULES).path);
-  await nocturne('dream');
-  const [first = '', second = ''] = (await nocturne('why', 'rules.md')).stdout.split('\n\n');
-  expect(first).toContain(`${lines[0]}\n  ←`);
-  expect(first).not.toContain('gave the line');
-  expect(second).toContain('gave the line: ');
 });
 
 test('of a line that was edited by hand it says so and when, also once others were added', async () => {

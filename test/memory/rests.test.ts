@@ -3,13 +3,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { undo } from '../../jobs/undo.ts';
 import { fixedClock } from '../../src/base/time.ts';
 import { insert, type Sql, type Value } from '../../src/db/sql.ts';
 import { type EntryRow, putEntry } from '../../src/memory/entries.ts';
 import { Memories } from '../../src/memory/memories.ts';
 import { MemoryFiles } from '../../src/memory/memory-files.ts';
-import { explainLines, foundLines, historyOf, restingOn } from '../../src/memory/rests.ts';
+import { explainLines, foundLines, restingOn } from '../../src/memory/rests.ts';
 import { lineId } from '../../src/memory/text/topic.ts';
 import { act, DAY, dream, entryOf, LOG, learn } from '../support/acts.ts';
 import { ENGINE_TAKEN, inWorld, NOW, skipped, type World } from '../support/memory-world.ts';
@@ -64,7 +63,6 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
             isInLog: true,
             transcript: '/t.jsonl',
           },
-          gave: [PNPM],
         },
       ],
     });
@@ -131,19 +129,6 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     await edit((text) => text.replace(`- ${PNPM}\n`, ''));
     expect(said((await restingOn(db, memory, first)).alone)).toEqual([MAIN]);
     expect(await restingOn(db, memory, [])).toEqual({ alone: [], shared: [] });
-  });
-
-  it('what became of an entry is told by the jobs that made it so', async (here) => {
-    const { db, memory } = here;
-    const job = await learn(here, memory, { t1: PNPM });
-    const night = await dream(here, memory, { agreements: [PNPM] });
-    const { undo: back } = await undo({ job: night }, { memories: here.memories });
-    expect(await historyOf(db, memory, entryOf(PNPM).id)).toEqual([
-      { at: NOW, job: back, kind: 'undo', state: 'new' },
-      { at: NOW, job: night, kind: 'dream', state: 'placed' },
-      { at: NOW, job, kind: 'extract', state: 'new' },
-    ]);
-    expect(await historyOf(db, memory, 'e_none')).toEqual([]);
   });
 
   it('a line that only a program wrote says which', async (here) => {

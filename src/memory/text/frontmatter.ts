@@ -35,11 +35,10 @@ export function readFrontmatter(raw: string): Frontmatter {
   }
   const strict = parseHead(block);
   if ('data' in strict) return { data: strict.data, body };
-  for (const repair of [quoteRiskyValues, keepSimpleLines]) {
-    const lenient = parseHead(repair(block));
-    if ('data' in lenient) return { data: lenient.data, body, problem: strict.problem };
-  }
-  return { data: {}, body: text, problem: strict.problem };
+  const data = readSimpleLines(block);
+  return Object.keys(data).length > 0
+    ? { data, body, problem: strict.problem }
+    : { data, body: text, problem: strict.problem };
 }
 
 /** Where the body begins in the raw text; 0 where there is no frontmatter that can be read. */
@@ -140,22 +139,18 @@ function parseMapping(block: string): Record<string, unknown> {
   return value;
 }
 
-const KEY_LINE = /^( *)([\w-]+):[ \t]+(.*)$/;
-
-function quoteRiskyValues(block: string): string {
-  return block.replace(new RegExp(KEY_LINE, 'gm'), (line, indent: string, key: string, value: string) =>
-    /: |:$| #|^[@`%!&*{[\]}|>,]/.test(value) && !/^[|>][+-]?\d?$|^(["']).*\1$/.test(value.trim())
-      ? `${indent}${key}: ${JSON.stringify(value.trim())}`
-      : line,
-  );
-}
-
-function keepSimpleLines(block: string): string {
-  const simple = block.split('\n').flatMap((line) => {
-    const [, indent, key, value] = KEY_LINE.exec(line) ?? [];
-    return indent === '' ? [`${key}: ${JSON.stringify(value?.trim().replace(/^(["'])(.*)\1$/, '$2'))}\n`] : [];
-  });
-  return simple.length > 0 ? simple.join('') : block;
+/** What a head that is no YAML says in lines of a key and a value, at the top or under `metadata:`. */
+function readSimpleLines(block: string): Record<string, unknown> {
+  const lines = [...block.matchAll(/^( *)([\w-]+):[ \t]+(.*)$/gm)];
+  const said = (isNested: boolean) =>
+    Object.fromEntries(
+      lines.flatMap(([, indent = '', key = '', value = '']) => {
+        const text = value.trim().replace(/^(["'])(.*)\1$/, '$2');
+        return (indent !== '') === isNested ? [[key, text === 'true' || text]] : [];
+      }),
+    );
+  const metadata = said(true);
+  return { ...said(false), ...(Object.keys(metadata).length > 0 && { metadata }) };
 }
 
 function setKey(head: string, { key, value, lineEnd }: { key: string; value: string | boolean; lineEnd: string }) {

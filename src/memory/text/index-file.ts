@@ -1,5 +1,5 @@
 // MEMORY.md: one line for every topic, grouped by type, within the caps that agents read. Pure: a text and topics in, texts out;
-// who builds it when is index-change.ts's and index-follow.ts's.
+// who builds it when is memory-index.ts's.
 // Promises: a line nocturne did not write stays, in its place, and no line is made for the topic it links; generated
 // lines yield first, and what does not fit is listed in index/<type>.md, which MEMORY.md names; built again from its
 // own output, it gives the same bytes.
@@ -42,15 +42,13 @@ export interface BuiltIndex {
   overflow: { path: string; text: string }[];
   lines: number;
   bytes: number;
-  /** Hand-written lines leave no room for any other; they stay all the same. */
-  handWrittenOverCaps: boolean;
 }
 
 export const GROUPS = [...MEMORY_TYPES, 'other'] as const;
 type Group = (typeof GROUPS)[number];
 
 const TITLE = '# Memory';
-export const OVERFLOW_LINE = /^- \d+ more \[index\/(?:user|feedback|project|reference|other)\.md\]$/;
+const OVERFLOW_LINE = /^- \d+ more \[index\/(?:user|feedback|project|reference|other)\.md\]$/;
 
 /** Builds MEMORY.md and its overflow files. The order within a group: pinned, used, then by path. */
 export function buildIndex(request: IndexRequest): BuiltIndex {
@@ -75,7 +73,6 @@ export function buildIndex(request: IndexRequest): BuiltIndex {
       overflow: overflowFiles(left),
       lines,
       bytes,
-      handWrittenOverCaps: false,
     };
   };
   const fits = (built: BuiltIndex) => built.lines <= caps.lines && built.bytes <= caps.bytes;
@@ -88,9 +85,7 @@ export function buildIndex(request: IndexRequest): BuiltIndex {
   // No room for headings: only the overflow files are named, at the end. No room for that: they are there all the same.
   const generated = GROUPS.flatMap((group) => overflowLine(group, entries));
   const named = finish([...sections, { heading: null, before: [], generated, after: [] }], entries);
-  if (fits(named)) return named;
-  const bare = finish(sections, entries);
-  return { ...bare, handWrittenOverCaps: !fits(bare) };
+  return fits(named) ? named : finish(sections, entries);
 }
 
 type Entry = { group: Group; line: string };

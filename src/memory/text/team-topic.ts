@@ -97,35 +97,12 @@ interface SharedTopic {
 /** What of a topic can be shared: its statements, with the line's id and the lines of the file they stand on, from 1. */
 function statementsOf(raw: string): { id: string; text: string; first: number; last: number }[] {
   const numbers = lineNumbers(raw);
-  const lines = locateLines(raw);
-  let table: { head: string[]; end: number } | null = null;
-  return lines.flatMap(({ id, text, kind, from, to }, at) => {
+  return locateLines(raw).flatMap(({ id, text, kind, from, to }, at) => {
     const { first = 1, last = 1 } = numbers[at] ?? {};
-    const said = { id, text: kind === 'fence' ? withoutIndent(raw.slice(from, to)) : text, first, last };
-    if (kind !== 'paragraph' || !text.includes('|')) return said;
-    const next = lines[at + 1];
-    if (next?.from === to && isTableRule(next.text)) {
-      table = { head: cellsOf(text), end: next.to };
-      return [];
-    }
-    if (table === null || (from !== table.end && to !== table.end)) return said;
-    if (to === table.end) return [];
-    table.end = to;
-    return { ...said, text: rowAlone(cellsOf(text), table.head) };
+    // Between rows that come in any order the rule of a table says nothing.
+    if (kind === 'paragraph' && /^[|:\- \t]+$/.test(text)) return [];
+    return { id, text: kind === 'fence' ? withoutIndent(raw.slice(from, to)) : text, first, last };
   });
-}
-
-const isTableRule = (line: string) => /^\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$/.test(line);
-
-function cellsOf(row: string): string[] {
-  const inner = row.replace(/^\||(?<!\\)\|$/g, '');
-  return inner.split(/(?<!\\)\|/).map((cell) => cell.trim());
-}
-
-/** A row of a table as it can stand on a line of its own, in any order: `Host: alpha; Port: 22`. */
-function rowAlone(cells: string[], head: string[]): string {
-  const named = cells.map((cell, at) => (cell && head[at] ? `${head[at]}: ${cell}` : cell));
-  return named.filter((cell) => cell !== '').join('; ');
 }
 
 /** The lines of a team's topic that this author shared and nobody else. */
