@@ -12,7 +12,6 @@ const CONNECTIONS = 4;
 const CONNECT_MS = 5_000;
 const ANSWER_MS = 120_000;
 const LOCKED_AT_MOST_MS = 15_000;
-const OLDEST_POSTGRES = 13;
 /** How values of types that SQLite lacks are told: counts, sums (none is beyond what a number holds), truth values. */
 const PARSERS = new Map<number, (value: string) => number>([
   [20, Number],
@@ -28,7 +27,7 @@ const BROKEN = /^(?:Connection terminated|timeout exceeded when trying to connec
 const SQLSTATE = /^[0-9FHPX][0-9A-Z]{4}$/;
 
 /**
- * Connects; the tables are open-database.ts's. Errors: `bad-input` for what is no URL of PostgreSQL and where the package `pg`
+ * Connects with the first statement; the tables are open-database.ts's. Errors: `bad-input` for what is no URL of PostgreSQL and where the package `pg`
  * is not installed, `database-unavailable`.
  */
 export async function openPostgres(url: string): Promise<Db> {
@@ -57,13 +56,6 @@ export async function openPostgres(url: string): Promise<Db> {
   // What breaks rejects its own statement; what is told beside that would end the process.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
-  try {
-    const { rows } = await telling(name, () => pool.query("select current_setting('server_version') as version"));
-    checkVersion(String(rows[0]?.version), name);
-  } catch (error) {
-    await pool.end();
-    throw error;
-  }
   const inTurn = turns(CONNECTIONS - 1);
   return database({
     engine: 'postgres',
@@ -72,13 +64,6 @@ export async function openPostgres(url: string): Promise<Db> {
     transaction: (work) => inTurn(() => telling(name, () => inTransaction(pool, name, work))),
     lock: { wait: ' for update', skip: ' for update skip locked' },
     close: () => pool.end(),
-  });
-}
-
-function checkVersion(version: string, name: string): void {
-  if (Number.parseInt(version, 10) >= OLDEST_POSTGRES) return;
-  throw new AppError('database-unavailable', `PostgreSQL at ${name} is version ${version}, which is too old.`, {
-    remedy: `Use PostgreSQL ${OLDEST_POSTGRES} or newer.`,
   });
 }
 
@@ -121,16 +106,9 @@ async function inTransaction<T>(pool: pg.Pool, name: string, work: (sql: Sql) =>
 }
 
 /** `?` as `$1`, `$2` …: no statement of ours has one in a literal. */
-const numbered = new Map<string, string>();
-
 function inPostgres(sql: string): string {
-  const known = numbered.get(sql);
-  if (known !== undefined) return known;
   let n = 0;
-  const text = sql.replace(/\?/g, () => `$${++n}`);
-  if (numbered.size > 2_000) numbered.clear();
-  numbered.set(sql, text);
-  return text;
+  return sql.replace(/\?/g, () => `$${++n}`);
 }
 
 function asking(via: pg.Pool | pg.PoolClient, name: string): Sql {

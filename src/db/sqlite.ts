@@ -1,14 +1,10 @@
 // SQLite behind the seam: one connection that writes, in turns, and one that reads what is committed.
 // Promises: a commit has reached the disk; what is deleted is overwritten; whoever waits for another process lets the event loop
 // go on, and gives up after 30 s with `conflict`; what the file fails with names it and says what to do; on a full disk it is read.
-// And locks that are nothing else: the kernel's on a file, which end with their process, however that dies.
 
-import { AsyncLocalStorage } from 'node:async_hooks';
-import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { AppError } from '../base/errors.ts';
-import { makeDirectory } from '../base/files/files.ts';
 import { type Db, database, plain, type Row, type Sql, type Value } from './sql.ts';
 
 /** SQLite itself waits so long for a lock, which holds the event loop; the rest is waited between tries. */
@@ -164,47 +160,7 @@ function isDamage(error: unknown): boolean {
   return code === 'SQLITE_NOTADB' || (code?.startsWith('SQLITE_CORRUPT') ?? false);
 }
 
-// Locks.
-
-/** The lock of a memory's working copy, in a home: who holds it alone looks into the directory and brings files there. */
-export class CopyLock {
-  readonly #path: string;
-  #db: Database.Database | null = null;
-  #turns: Promise<unknown> = Promise.resolve();
-  readonly #inside = new AsyncLocalStorage<true>();
-
-  constructor(home: string, memory: string) {
-    const dir = join(home, 'locks');
-    makeDirectory(dir);
-    this.#path = join(dir, `${memory}.db`);
-  }
-
-  /** Runs `work` while no one else holds it; errors: `conflict` after some 30 s. */
-  hold<T>(work: () => Promise<T>): Promise<T> {
-    // It would wait for itself.
-    if (this.#inside.getStore()) return Promise.reject(new Error('the working copy is held by who asks for it'));
-    const mine = this.#turns.then(async () => {
-      this.#db ??= telling(this.#path, () => new Database(this.#path, { timeout: 5 }));
-      const db = this.#db;
-      await inTurn(this.#path, () => db.exec('begin exclusive'));
-      try {
-        return await this.#inside.run(true, work);
-      } finally {
-        db.exec('rollback');
-      }
-    });
-    this.#turns = mine.catch(() => undefined);
-    return mine;
-  }
-
-  async close(): Promise<void> {
-    await this.#turns;
-    this.#db?.close();
-    this.#db = null;
-  }
-}
-
-/** Takes such a lock on a file of its own, and answers what lets it go; null where another holds it. */
+/** Takes the kernel's lock on a file that is nothing else, and answers what lets it go; null where another holds it. It ends with its process. */
 export function takeLock(path: string): (() => void) | null {
   const db = telling(path, () => new Database(path, { timeout: 0 }));
   try {

@@ -4,13 +4,15 @@
 // after a crash; what cannot be brought waits, and keeps nothing else waiting.
 // Both run under the copy's lock. While git works, or the directory is not there, nothing is touched; no link is followed.
 
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
 import { AppError, isAppError } from '../base/errors.ts';
 import { isDirectory, kindOf, removeEmptyParents } from '../base/files/directories.ts';
 import { linkNew, makeDirectory, readTextNow, removeFile, statNow, syncDirectory } from '../base/files/files.ts';
 import type { Clock } from '../base/time.ts';
 import type { Db } from '../db/sql.ts';
-import { CopyLock } from '../db/sqlite.ts';
+import { inTurn, telling } from '../db/sqlite.ts';
 import {
   type Directory,
   filesBehind,
@@ -332,4 +334,45 @@ export class WorkingCopy {
 /** Whether a file stands where it should not any more. */
 function isLeaving(file: Known): boolean {
   return isStanding(file) && file.path !== file.placedPath;
+}
+
+/**
+ * The lock of a memory's working copy, in a home: the kernel's on a file, so it ends with its process, however that dies. Waiting for it
+ * lets the event loop go on.
+ */
+export class CopyLock {
+  readonly #path: string;
+  #db: Database.Database | null = null;
+  #turns: Promise<unknown> = Promise.resolve();
+  readonly #inside = new AsyncLocalStorage<true>();
+
+  constructor(home: string, memory: string) {
+    const dir = join(home, 'locks');
+    makeDirectory(dir);
+    this.#path = join(dir, `${memory}.db`);
+  }
+
+  /** Runs `work` while no one else holds it; errors: `conflict` after some 30 s. */
+  hold<T>(work: () => Promise<T>): Promise<T> {
+    // It would wait for itself.
+    if (this.#inside.getStore()) return Promise.reject(new Error('the working copy is held by who asks for it'));
+    const mine = this.#turns.then(async () => {
+      this.#db ??= telling(this.#path, () => new Database(this.#path, { timeout: 5 }));
+      const db = this.#db;
+      await inTurn(this.#path, () => db.exec('begin exclusive'));
+      try {
+        return await this.#inside.run(true, work);
+      } finally {
+        db.exec('rollback');
+      }
+    });
+    this.#turns = mine.catch(() => undefined);
+    return mine;
+  }
+
+  async close(): Promise<void> {
+    await this.#turns;
+    this.#db?.close();
+    this.#db = null;
+  }
 }

@@ -9,11 +9,11 @@ import { onAppError } from '../base/errors.ts';
 import { canonicalPath, listNames } from '../base/files/directories.ts';
 import type { Log } from '../base/logger.ts';
 import { isOld } from '../db/old-database.ts';
-import { CopyLock } from '../db/sqlite.ts';
 import type { Memories, Scope } from '../memory/memories.ts';
 import { gitRoot } from '../memory/paths.ts';
 import { hasLedger, memoryDirIfTold, scopeDir } from '../memory/places.ts';
 import { noteOrigin } from '../memory/projects.ts';
+import { CopyLock } from '../memory/working-copy.ts';
 import { openSession } from '../transcript/session.ts';
 
 export type Describe = (dir: string) => { scope: Scope; name: string };
