@@ -111,9 +111,7 @@ async function judge(
   world: World,
   ends: { stopped: { code: number | null; said: string }[]; deaths: string[] },
 ): Promise<Verdict> {
-  // What a swap keeps for a minute for editors that hold a file open is looked at and removed.
-  const later = new Date(Date.now() + 120_000).toISOString();
-  await world.tidy(later);
+  await world.tidy();
   const verdict = await verify(world);
   const waiting = await world.waiting();
   if (waiting > 0) verdict.violations.push(`${waiting} items still wait.`);

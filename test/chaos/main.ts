@@ -1,14 +1,13 @@
 // npm run chaos: minutes of chaos on one machine on each backend, and of a fleet (fleet/chaos.ts), or as told; ends with 1 where a
-// promise was broken. --publish takes
-// a plan and a seed that are always the same, and writes what was counted into docs/dev/evidence.md.
+// promise was broken. --publish takes a plan and a seed that are always the same, and writes what was counted into
+// docs/dev/evidence.md.
 
 import { parseArgs } from 'node:util';
 import { measuredOn, publishPart } from '../support/evidence.ts';
 import type { ChaosPlan, ChaosReport } from './chaos.ts';
-import { PLANS } from './fleet/plans.ts';
 
 const { PUBLISHED, runChaos } = await import('./chaos.ts');
-const { runFleetChaos } = await import('./fleet/chaos.ts');
+const { PLAN, runFleetChaos } = await import('./fleet/chaos.ts');
 
 const { values } = parseArgs({
   options: {
@@ -35,7 +34,7 @@ const all = values.publish ? ['redis', 'polling'] : ['redis', 'polling', 'fleet'
 for (const backend of (values.backend ?? all) as (ChaosPlan['backend'] | 'fleet')[]) {
   const say = (line: string) => process.stderr.write(`${line}\n`);
   if (backend === 'fleet') {
-    told(await runFleetChaos({ ...PLANS.deep, seed: plan.seed, queue: 'redis' }, say), backend);
+    told(await runFleetChaos({ ...PLAN, seed: plan.seed, queue: 'redis' }, say), backend);
     continue;
   }
   const report = await runChaos({ ...plan, backend }, say);

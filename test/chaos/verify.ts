@@ -3,8 +3,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { listFiles } from '../../src/base/files/directories.ts';
-import { type ChaosStore, KEPT } from './chaos-house.ts';
-import { type ChaosSession, isAboutUser, markOf, type World } from './world.ts';
+import { type ChaosSession, type CoverageRow, isAboutUser, markOf, type World } from './world.ts';
+
+/** What a memory directory may hold. */
+const KEPT =
+  /^(?:[^/]+\.md|index\/[^/]+\.md|logs\/\d{4}\/\d{2}\/[\d-]+\.md|\.nocturne\/(?:\.gitignore|id|aside\/mem_\w+\.[0-9a-f]{64}\.\d+|(?:ledger|lock)\.db(?:-wal|-shm|-journal)?|dreams\/[\d-]+\.(?:md|json)))$/;
 
 export interface Verdict {
   turns: number;
@@ -58,10 +61,7 @@ export async function verify(world: World): Promise<Verdict> {
 }
 
 /** Each turn of the session is covered once, as recorded; answers how many are. */
-function verifySession(
-  session: ChaosSession,
-  of: { coverage: Awaited<ReturnType<ChaosStore['coverage']>>; violations: string[] },
-): number {
+function verifySession(session: ChaosSession, of: { coverage: CoverageRow[]; violations: string[] }): number {
   const { violations } = of;
   const rows = of.coverage.filter((row) => row.session === session.file.id);
   const wanted = new Set(Array.from({ length: session.turns }, (_, index) => session.file.turn(index + 1)));

@@ -42,6 +42,11 @@ export interface FleetReport extends Verdict {
   ceiling: { limit: number; mostSpent: number; refused: number } | null;
 }
 
+/** A size that takes minutes. */
+export const PLAN = {
+  ...{ workers: 4, servers: 2, stores: 12, sessions: 45, dreams: 4, beyond: 8 },
+  ...{ everyMs: 2_500, disturbForMs: 20_000, leaseMs: 3_000, restarts: 2, limitMs: 400_000 },
+} satisfies Omit<FleetPlan, 'seed' | 'queue'>;
 const TENANTS = ['acme', 'globex'];
 const LOOK_MS = 250;
 /** Leases of the killed end by time. */

@@ -9,7 +9,7 @@ import {
   says,
   startMessagesServer,
 } from '../../support/messages-server.ts';
-import { entriesShown, shown } from '../../support/obedient.ts';
+import { entriesShown, messagesShown, shown } from '../../support/obedient.ts';
 
 const USAGE = { input_tokens: 900, output_tokens: 1_900 };
 export const STATION = /station \d+-\d+-\d+ is heron/;
@@ -66,13 +66,8 @@ function replyTo(request: MessagesRequest): Pick<Asked, 'kind' | 'about'> & { re
     return { kind: 'dream', about, reply: calls('propose_operations', { operations }) };
   }
   const known = shown(request, 'known');
-  const heard = [
-    ...shown(request, 'excerpt').matchAll(
-      /^\[(\S+) human\b[^\n]*\n?([\s\S]*?)(?=^\[\S+ (?:human|assistant)\b|$(?![\s\S]))/gm,
-    ),
-  ];
-  const entries = heard.flatMap(([whole, message]) => {
-    const station = STATION.exec(whole)?.[0];
+  const entries = messagesShown(request).flatMap(({ id: message, speaker, text }) => {
+    const station = speaker === 'human' ? STATION.exec(text)?.[0] : undefined;
     if (!station || known.includes(station)) return [];
     const evidence = [{ message, quote: `the code word of ${station}` }];
     return [{ type: 'project', strength: 'stated', text: `The code word of ${station}.`, evidence }];

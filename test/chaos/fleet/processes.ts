@@ -6,13 +6,13 @@ import { setTimeout as after } from 'node:timers/promises';
 import type { Environment } from '../../../src/base/config/config.ts';
 import { refusedPort } from '../../queue/servers.ts';
 import type { Random } from '../../support/random.ts';
-import { isWorking, type Program, type Supervised, supervise } from '../supervised.ts';
+import { isWorking, type Program, supervise } from '../supervised.ts';
 
 const START_MS = 60_000;
 /** Of one that cannot begin, or go on, while what all share is away: it says so and its supervisor starts it anew. */
 const IS_AWAY = /cannot be reached|Cannot reach|ECONNREFUSED|shutting down|starting up|terminat|not answer/i;
 
-export interface FleetOptions {
+interface FleetOptions {
   root: string;
   workers: number;
   servers: number;
@@ -21,25 +21,18 @@ export interface FleetOptions {
   settings: object;
 }
 
-interface Member extends Program {
+export interface Member extends Program {
   kind: 'worker' | 'server';
   /** Of a server. */
   url?: string;
 }
 
-export interface Fleet extends Supervised<Member> {
-  /** The servers' URLs. */
-  urls: string[];
-  /** When all servers answer. */
-  ready(): Promise<void>;
-  /** One disturbance, chosen by chance; one that stops does so for up to so long. */
-  disturb(random: Random, mostStopMs: number): void;
-}
+export type Fleet = Awaited<ReturnType<typeof startFleet>>;
 
 /** Every other machine's clock is right, the others' are minutes ahead or behind. */
 const aheadOf = (nth: number) => (nth % 2 === 1 ? (nth % 4 === 1 ? 1 : -1) * 240_000 : 0);
 
-export async function startFleet({ root, workers, servers, environment, settings }: FleetOptions): Promise<Fleet> {
+export async function startFleet({ root, workers, servers, environment, settings }: FleetOptions) {
   const homeOf = (name: string) => {
     const home = join(root, name);
     mkdirSync(home, { recursive: true });
@@ -77,13 +70,15 @@ export async function startFleet({ root, workers, servers, environment, settings
   return {
     ...all,
     urls,
+    /** When all servers answer. */
     async ready() {
       for (const from = performance.now(); ; await after(50)) {
         if ((await Promise.all(urls.map(answers))).every(Boolean)) return;
         if (performance.now() - from > START_MS) throw new Error(`A server does not come up: ${all.deaths.join('\n')}`);
       }
     },
-    disturb(random, mostStopMs) {
+    /** One disturbance, chosen by chance; one that stops does so for up to so long. */
+    disturb(random: Random, mostStopMs: number) {
       const kind = random.pick(['kill', 'kill', 'stop'] as const);
       const slot = random.pick(all.slots);
       all.note(`${kind} ${slot.program.kind}`);

@@ -12,13 +12,13 @@ import { noOwnRedis, ownRedis } from '../../queue/own-redis.ts';
 import { apart } from '../../support/app.ts';
 import { seeded } from '../../support/random.ts';
 import { type Client, clientOf } from './client.ts';
-import { type Looks, looksInto } from './counted.ts';
-import { type Asked, type ChaosModel, startModel } from './model.ts';
+import { looksInto } from './counted.ts';
+import { type Asked, startModel } from './model.ts';
 import { noOwnServer, type OwnServer, ownServer } from './own-postgres.ts';
-import { type Fleet, startFleet } from './processes.ts';
+import { startFleet } from './processes.ts';
 import { MODEL } from './world.ts';
 
-export interface StandingOptions {
+interface StandingOptions {
   seed: number;
   /** What wakes workers up: a Redis of its own, or their own look each second. */
   queue: 'redis' | 'polling';
@@ -32,23 +32,7 @@ export interface StandingOptions {
   latencyMs?(kind: Asked['kind']): number;
 }
 
-export interface Standing {
-  root: string;
-  /** Null: the database was given. */
-  postgres: OwnServer | null;
-  redis: Awaited<ReturnType<typeof ownRedis>> | null;
-  model: ChaosModel;
-  fleet: Fleet;
-  looks: Looks;
-  /** One for each tenant. */
-  clients: Client[];
-  /** How often clients asked again, by why. */
-  retries: Record<string, number>;
-  /** Sets the day's ceiling, as a machine without a worker does. */
-  limit(dayTokens: number): Promise<void>;
-  /** Ends everything; what was written stays where it `isKept`. */
-  close(options: { isKept: boolean }): Promise<void>;
-}
+export type Standing = Awaited<ReturnType<typeof standingFleet>>;
 
 /** Why no fleet of our own can be started here, or null. */
 export const noFleet = () => noOwnServer() ?? noOwnRedis();
@@ -56,9 +40,10 @@ export const noFleet = () => noOwnServer() ?? noOwnRedis();
 /** Tokens of a day: far more than is needed. */
 const PLENTY = 2_000_000_000;
 
-export async function standingFleet(options: StandingOptions): Promise<Standing> {
+export async function standingFleet(options: StandingOptions) {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'nocturne-fleet-')));
   const ends: (() => Promise<unknown>)[] = [];
+  /** Ends everything; what was written stays where it `isKept`. */
   const close = async ({ isKept }: { isKept: boolean }) => {
     for (const end of ends.reverse()) await end();
     if (!isKept) rmSync(root, { recursive: true, force: true, maxRetries: 5 });
@@ -90,6 +75,7 @@ export async function standingFleet(options: StandingOptions): Promise<Standing>
     const looks = looksInto(databaseUrl);
     ends.push(() => looks.close());
     await fleet.ready();
+    /** How often clients asked again, by why. */
     const retries: Record<string, number> = {};
     const onRetry = (why: string) => {
       retries[why] = (retries[why] ?? 0) + 1;
@@ -106,21 +92,16 @@ export async function standingFleet(options: StandingOptions): Promise<Standing>
 }
 
 /** What is asked of all machines' home. */
-export interface FleetHome {
-  /** A key of a tenant with every right. */
-  keyOf(tenant: string): Promise<string>;
-  limit(dayTokens: number): Promise<void>;
-  close(): Promise<void>;
-}
-
-async function homeOf(url: string, root: string): Promise<FleetHome> {
+async function homeOf(url: string, root: string) {
   const db = await openDatabase({ home: join(root, 'here'), url });
   const keys = new ApiKeys(db, systemClock);
   return {
-    async keyOf(tenant) {
+    /** A key of a tenant with every right. */
+    async keyOf(tenant: string) {
       return (await keys.create({ name: tenant, rights: RIGHTS, memories: [], dayMicroUsd: null, tenant })).key;
     },
-    limit: (dayTokens) => setCeilings(db, { dayTokens, zone: 'UTC' }),
+    /** Sets the day's ceiling, as a machine without a worker does. */
+    limit: (dayTokens: number) => setCeilings(db, { dayTokens, zone: 'UTC' }),
     close: () => db.close(),
   };
 }

@@ -18,26 +18,12 @@ export interface ChaosSession {
   turns: number;
 }
 
-export interface World {
-  stores: ChaosStore[];
-  /** What clients were answered that they should not have been. */
-  refused: string[];
-  /** So many at once ask. */
-  send(sessions: number, options?: { growth?: number }): Promise<void>;
-  /** One more session to each of these. */
-  sendEach(stores: ChaosStore[]): Promise<void>;
-  /** For so many stores, of what was sent until now. */
-  dream(count: number): Promise<void>;
-  /** The stations of a store, as its sessions name them. */
-  marks(store: ChaosStore): string[];
-}
+export type World = Awaited<ReturnType<typeof makeWorld>>;
 
 const AT_ONCE = 6;
 
-export async function makeWorld(
-  clients: Client[],
-  { stores: count, random }: { stores: number; random: Random },
-): Promise<World> {
+export async function makeWorld(clients: Client[], { stores: count, random }: { stores: number; random: Random }) {
+  /** What clients were answered that they should not have been. */
   const refused: string[] = [];
   const stores: ChaosStore[] = [];
   let sent = 0;
@@ -78,6 +64,7 @@ export async function makeWorld(
     const { id } = expected('store', await client.ask('POST', '/v1/memory_stores', { name: `store-${nth}` }));
     stores[nth] = { id, nth, client, sessions: [] };
   });
+  /** The stations of a store, as its sessions name them. */
   const marks = (store: ChaosStore) =>
     store.sessions.flatMap((session) =>
       Array.from({ length: session.turns }, (_, at) => markOf(store, session, at + 1)),
@@ -86,7 +73,8 @@ export async function makeWorld(
     stores,
     refused,
     marks,
-    async send(sessions, { growth = 4 } = {}) {
+    /** So many at once ask. */
+    async send(sessions: number, { growth = 4 } = {}) {
       await atOnce(sessions, async () => {
         // Each store in its turn, then by chance.
         const store = (stores[sent] ?? random.pick(stores)) as ChaosStore;
@@ -98,11 +86,13 @@ export async function makeWorld(
         }
       });
     },
-    sendEach: (some) =>
+    /** One more session to each of these. */
+    sendEach: (some: ChaosStore[]) =>
       atOnce(some.length, async (nth) => {
         await send(some[nth] as ChaosStore);
       }),
-    async dream(count) {
+    /** For so many stores, of what was sent until now. */
+    async dream(count: number) {
       const some = stores.filter(({ sessions, dream }) => sessions.length > 0 && !dream).slice(0, count);
       await atOnce(some.length, async (nth) => {
         const store = some[nth] as ChaosStore;
