@@ -156,14 +156,10 @@ export function theOne<Row extends { id: string; name: string }>(
   );
 }
 
-/** The command that undoes a job of the memory that these options name, or begins an undo there, as it can be pasted. */
-export async function undoCommand(
-  app: App,
-  job: string | undefined,
-  { memory, scope }: CommonOptions,
-): Promise<string> {
+/** The command that undoes a job of the memory that these options name, as it can be pasted. */
+export async function undoCommand(app: App, job: string, { memory, scope }: CommonOptions): Promise<string> {
   const where = memory ? ` --memory ${shellWord(memory)}` : scope && scope !== 'project' ? ` --scope ${scope}` : '';
-  return `nocturne undo${where}${job === undefined ? '' : ` ${await shortId(app.db, 'job', job)}`}`;
+  return `nocturne undo${where} ${await shortId(app.db, 'job', job)}`;
 }
 
 /** Throws `refused` in an agent's shell, for a command that is a person's word alone. */

@@ -46,8 +46,7 @@ const FORMER: Record<string, string> = {
 };
 
 /** Runs the command line and sets the exit code, as the table in output.ts says. `parts`: what apps are made with in the place of the usual. */
-export async function main(given: string[], parts: Parts = {}): Promise<void> {
-  const argv = commandFirst(given);
+export async function main(argv: string[], parts: Parts = {}): Promise<void> {
   const [asked, ...rest] = argv.slice(2);
   // Hooks are installed by this name.
   if (asked === 'recall' && rest.includes('--hook')) return main([...argv.slice(0, 2), 'next', ...rest], parts);
@@ -62,13 +61,6 @@ export async function main(given: string[], parts: Parts = {}): Promise<void> {
   } catch (error) {
     process.exitCode = (await import('./spec.ts')).exitOf(error);
   }
-}
-
-/** Options may stand before the command that they are of. */
-function commandFirst([node = '', file = '', ...words]: string[]): string[] {
-  const isValue = (at: number) => /^--(?:memory|scope|store)$/.test(words[at - 1] ?? '');
-  const at = words.findIndex((word, n) => !word.startsWith('-') && !isValue(n));
-  return [node, file, ...words.slice(Math.max(at, 0)), ...words.slice(0, Math.max(at, 0))];
 }
 
 /** A fourth of a start goes into compiling: what was compiled is kept in the home, where one is there, as it is for the hook's worker. */

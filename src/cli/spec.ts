@@ -129,7 +129,7 @@ export async function programOf(modules: CommandModule[], argv: string[], at: Ca
     .version(at.version, '-V, --version')
     // So that --version behind a command is the command's own.
     .enablePositionalOptions()
-    .showHelpAfterError('(nocturne --help lists the commands)')
+    .showHelpAfterError('(nocturne help COMMAND says how it is called)')
     .helpCommand('help [command]', 'what a command does, its options and an example')
     .configureHelp({ subcommandTerm: (command) => command.name() })
     .exitOverride();
@@ -148,19 +148,7 @@ export async function programOf(modules: CommandModule[], argv: string[], at: Ca
     at,
   );
   program.addHelpText('after', `\nExit codes:\n${sayExitCodes()}`);
-  nameOptionsAfterErrors(program);
   return program;
-}
-
-/** After wrong usage of a command, its own usage and options are named. */
-function nameOptionsAfterErrors(program: Command): void {
-  for (const command of program.commands) {
-    const shown = command.options.filter((option) => !option.hidden);
-    const options = shown.map((option) => option.long).join(', ');
-    const help = command.createHelp().commandUsage(command);
-    command.showHelpAfterError(`Usage: ${help}${options && `\nOptions: ${options}`}\n(--help says more)`);
-    nameOptionsAfterErrors(command);
-  }
 }
 
 /** The exit code of what a command threw, which is told. */

@@ -16,13 +16,10 @@ import { entriesWhere } from '../memory/entries.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { sessionDirs } from '../memory/session-rows.ts';
 import { shortId } from '../memory/short-ids.ts';
-import { note, print, progress, style } from '../terminal/output.ts';
+import { note, print, style } from '../terminal/output.ts';
 import { sayOutcome, saySpeaker } from '../terminal/phrases.ts';
 import { type App, openApp } from '../worker/compose.ts';
 import type { Parts } from '../worker/job-bounds.ts';
-
-const RULES = [OFFLINE_LIMITS, 'With ANTHROPIC_API_KEY set a real model reads the session.'];
-const NAMES = ['Daily log', 'Topic', 'Index'];
 
 /** Where it works, and with which runner of the agent. */
 interface StartOptions {
@@ -32,13 +29,6 @@ interface StartOptions {
 
 /** Sets the exit code. */
 export async function startWith(given: string[], options: StartOptions = {}): Promise<void> {
-  if (given.some((word) => word.startsWith('-'))) {
-    print(
-      'Usage: npm start [-- SESSION...]\n\nWithout sessions it takes three examples. It works in a temporary directory.',
-    );
-    process.exitCode = given.every((word) => /^(-h|--help)$/.test(word)) ? 0 : 2;
-    return;
-  }
   try {
     const { root = join(tmpdir(), `nocturne-${randomUUID().slice(0, 8)}`), parts } = options;
     const config = await demoConfig(root, given.length > 0);
@@ -71,21 +61,16 @@ async function exampleSessions(): Promise<string[]> {
 
 async function demonstrate(app: App, transcripts: string[]): Promise<void> {
   note(`${sayCount(transcripts.length, 'session')}, model ${app.config.model}`);
-  const bar = progress('reading');
   const memory = await app.memoryFor();
   const tell = (name: string, { outcome, error }: { outcome: string; error?: Failure }) => {
-    bar.print(() => note(`  ${name}: ${sayOutcome(outcome)}${error ? ` (${error.message})` : ''}`));
+    note(`  ${name}: ${sayOutcome(outcome)}${error ? ` (${error.message})` : ''}`);
     if (error) process.exitCode = 1;
   };
-  try {
-    for (const transcript of transcripts) {
-      const report = await app.extract({ transcript, ended: true });
-      tell(`session ${await shortId(app.db, 'session', report.session)}`, report);
-    }
-    tell('dream', await app.dream(memory, {}));
-  } finally {
-    bar.stop();
+  for (const transcript of transcripts) {
+    const report = await app.extract({ transcript, ended: true });
+    tell(`session ${await shortId(app.db, 'session', report.session)}`, report);
   }
+  tell('dream', await app.dream(memory, {}));
   await show(app, memory);
 }
 
@@ -95,19 +80,20 @@ async function show(app: App, memory: MemoryRow): Promise<void> {
   const entries = await entriesWhere(db, memory.id);
   print(`\n${title(`Remembered: ${sayCount(entries.length, 'thing')}, each with the words it rests on`)}`);
   for (const { text, by, evidence } of entries) print(`- ${text}\n    ${sayQuote(by, evidence)}`);
-  if (entries.length === 0)
-    print(['Nothing was worth keeping.', ...(config.model === 'offline' ? RULES : [])].join('\n'));
-  const files = listFiles(dir).filter((path) => path.endsWith('.md') && !/^\.|^dreams\//.test(path));
-  const kindOf = (path: string) => (path.startsWith('logs/') ? 0 : path === 'MEMORY.md' ? 2 : 1);
-  for (const path of files.toSorted((a, b) => kindOf(a) - kindOf(b) || a.localeCompare(b))) {
+  if (entries.length === 0) {
+    const rules = [OFFLINE_LIMITS, 'With ANTHROPIC_API_KEY set a real model reads the session.'];
+    print(['Nothing was worth keeping.', ...(config.model === 'offline' ? rules : [])].join('\n'));
+    return removeTree(dirname(dir));
+  }
+  const files = await app.files(memory).list({ content: true });
+  for (const file of files.items) {
+    if (!('text' in file)) continue;
     // What only nocturne reads of a log stands in comments.
-    const shown = (await app.files(memory).read({ path }))?.text.replaceAll(/^ *<!--.*-->\n/gm, '').trimEnd();
-    print(`\n${title(`${NAMES[kindOf(path)]}: ${path}`)}\n${shown}`);
+    print(`\n${title(file.path)}\n${file.text.replaceAll(/^ *<!--.*-->\n/gm, '').trimEnd()}`);
   }
   const [cwd] = await sessionDirs(db, memory.id);
   const { text } = await recallFor(config, { cwd, isAlone: true });
-  if (text !== '') print(`\n${title('What the next session is told')}\n${text.trimEnd()}`);
-  if (entries.length === 0) return removeTree(dirname(dir));
+  print(`\n${title('What the next session is told')}\n${text.trimEnd()}`);
   print(`\nThe memory stays in ${dir}; remove it when you have seen it.`);
 }
 

@@ -4,13 +4,12 @@
 import { lastJob, type UndoReport } from '../../jobs/undo.ts';
 import { AppError } from '../base/errors.ts';
 import { sayCount } from '../base/text/wording.ts';
-import { allOf } from '../db/sql.ts';
 import { type MemoryRow, restoreMemory } from '../memory/memories.ts';
 import { scopeDir } from '../memory/places.ts';
 import { findId, shortId } from '../memory/short-ids.ts';
 import { canAsk, confirm } from '../terminal/ask.ts';
 import { EXIT, exitFor, note, print } from '../terminal/output.ts';
-import { sayDid, sayWhen, shellWord } from '../terminal/phrases.ts';
+import { sayDid, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { placeOf } from '../worker/whose-memory.ts';
 import { type CommonOptions, MEMORY, requirePerson, undoCommand, withApp } from './cli-options.ts';
@@ -134,8 +133,7 @@ async function isMeant(app: App, action: Action, { json, any }: UndoOptions): Pr
 
 async function describe(app: App, report: UndoReport, options: CommonOptions): Promise<string> {
   const short = (job: string) => shortId(app.db, 'job', job);
-  const row = await app.db.get<{ outcome: string }>('select outcome from job where id = ?', report.job);
-  const name = `${EDITS[row?.outcome ?? ''] ?? report.kind} ${await short(report.job)}`;
+  const name = `${report.kind} ${await short(report.job)}`;
   const stays = await Promise.all(
     report.stays.map(async ({ kind, name: what, by }) => {
       const who = by.map(async (each) => {
@@ -150,8 +148,7 @@ async function describe(app: App, report: UndoReport, options: CommonOptions): P
     return [
       `${name}: refused, nothing was changed. Later work builds on it:`,
       ...stays,
-      'Take that back first, the latest first, or use --partial, which leaves it as it is:',
-      ...(await waysOut(app, report, options)),
+      'Undo that first, the latest first (an edit by nocturne undo --file), or use --partial, which leaves it as it is.',
     ].join('\n');
   }
   const turns = report.turns > 0 ? `, ${sayCount(report.turns, 'turn')} undone` : '';
@@ -160,23 +157,6 @@ async function describe(app: App, report: UndoReport, options: CommonOptions): P
   if (stays.length > 0) lines.push('What stays:', ...stays);
   return lines.join('\n');
 }
-
-/** The commands that take back what stands in the way, the latest first. */
-async function waysOut(app: App, { stays }: UndoReport, options: CommonOptions): Promise<string[]> {
-  const jobs = stays.flatMap(({ by }) => by.flatMap((each) => /\bjob_\w+/.exec(each) ?? []));
-  const standing = 'select distinct job, n from change where undone_by is null and job in (#) order by n desc';
-  const rows = await allOf<{ job: string }>(app.db, standing, jobs);
-  const ways = await Promise.all(rows.map(({ job }) => undoCommand(app, job, options)));
-  for (const { file } of stays) {
-    if (!file) continue;
-    const version = await shortId(app.db, 'version', file.version);
-    ways.push(`${await undoCommand(app, undefined, options)} --file ${shellWord(file.path)} --version ${version}`);
-  }
-  return [...new Set(ways)].map((way) => `  ${way}`);
-}
-
-/** What an edit is called by how it ended. */
-const EDITS: Record<string, string> = { pinned: 'pin', unpinned: 'unpin', restored: 'restore' };
 
 const MOST_SHOWN = 8;
 

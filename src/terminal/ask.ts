@@ -18,17 +18,9 @@ export function canAsk(): boolean {
 }
 
 /** True for `y` or `yes`; everything else, and the end of the input, is no. */
-export function confirm(question: string): Promise<boolean> {
-  return withQuestions((questions) => questions.confirm(question));
-}
-
-async function withQuestions<T>(work: (questions: Questions) => Promise<T>): Promise<T> {
+export async function confirm(question: string): Promise<boolean> {
   const questions = new Questions();
-  try {
-    return await work(questions);
-  } finally {
-    questions.close();
-  }
+  return questions.confirm(question).finally(() => questions.close());
 }
 
 /** Questions one after the other over the same input, so that what was typed ahead answers the next, unseen. */

@@ -1,6 +1,6 @@
 // What the commands print: results on stdout, everything else on stderr; and the exit codes. Lines fit the terminal, broken
 // between words and nowhere else: a call of nocturne that can be pasted, code and a quote stay whole as far as a line is
-// long enough for them; a path is never broken, and a diff stays as it is. Nothing is left out. Tables are for people, and
+// long enough for them; a path is never broken. Nothing is left out. Tables are for people, and
 // the same rows for pipes. And a line on stderr that says what is going on and what is waited for, silent where stderr is no
 // terminal: Ctrl-C ends the process at once, with a word; nothing that was begun is half done, for work is committed whole.
 
@@ -66,21 +66,9 @@ const UNIT = new RegExp(String.raw`\S*(?:\x60[^\x60\n]*\x60|“[^”\n]*”|(?<!
 
 /** `indent`: where a line that is too long goes on; default: below its first words, behind a label where it has one. */
 export function wrap(text: string, columns: number, indent?: number): string {
-  const lines = text.split('\n');
-  let isDiff = false;
-  return lines
-    .map((line, at) => {
-      const plain = stripVTControlCharacters(line);
-      isDiff = isDiff ? /^[-+ @\\]/.test(plain) : isDiffAt(lines, at);
-      return isDiff || plain.length <= columns ? line : wrapLine(line, columns, indent ?? hangOf(line, columns));
-    })
-    .join('\n');
-}
-
-/** Its head is two lines, with the names of both files. */
-function isDiffAt(lines: string[], at: number): boolean {
-  const begins = (line: string | undefined, mark: string) => stripVTControlCharacters(line ?? '').startsWith(mark);
-  return begins(lines[at], '--- ') && begins(lines[at + 1], '+++ ');
+  const fit = (line: string) =>
+    stripVTControlCharacters(line).length <= columns ? line : wrapLine(line, columns, indent ?? hangOf(line, columns));
+  return text.split('\n').map(fit).join('\n');
 }
 
 function wrapLine(line: string, columns: number, indent: number): string {
@@ -119,10 +107,7 @@ function lengthOf(text: string): number {
   return plain.length + (plain.match(WIDE)?.length ?? 0);
 }
 
-/**
- * Rows in columns under their names, the last one wrapped to the terminal, below the others where there is no room for
- * it; without padding where stdout is no terminal, one tab between.
- */
+/** Rows in columns under their names, the last one wrapped to the terminal; where stdout is none, one tab between and no padding. */
 export function printTable(names: string[], rows: string[][]): void {
   if (!process.stdout.isTTY) {
     for (const row of rows.length > 0 ? [names, ...rows] : []) print(row.join('\t'));
@@ -132,14 +117,9 @@ export function printTable(names: string[], rows: string[][]): void {
   const widths = names.slice(0, -1).map((_, at) => 2 + Math.max(...all.map((row) => lengthOf(row[at] ?? ''))));
   const taken = widths.reduce((sum, width) => sum + width, 0);
   const columns = process.stdout.columns || 80;
-  // A path is never cut: who copies it needs all of it.
-  const longestWord = Math.max(...rows.flatMap((row) => (row.at(-1) ?? '').split(' ').map(lengthOf)));
-  const isNarrow = columns - taken < Math.max(longestWord, 24);
   const lines = all.map((row) => {
-    const last = row.at(-1) ?? '';
     const first = widths.map((width, at) => `${row[at]}${' '.repeat(width - lengthOf(row[at] ?? ''))}`).join('');
-    const isBelow = isNarrow && taken + lengthOf(last) > columns;
-    return isBelow ? `${first.trimEnd()}\n  ${last}` : wrapLine(first + last, columns, taken);
+    return wrapLine(first + (row.at(-1) ?? ''), columns, Math.min(taken, Math.floor(columns / 2)));
   });
   print(lines.join('\n'));
 }
@@ -194,11 +174,6 @@ export function progress(text: string, ifStopped = STOPPED) {
     say(next: string): void {
       said = next;
       draw();
-    },
-    /** Lets `write` write to the terminal meanwhile. */
-    print(write: () => void): void {
-      clear();
-      write();
     },
     stop,
   };

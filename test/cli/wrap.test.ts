@@ -3,23 +3,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test, vi } from 'vitest';
-import { print, printTable, wrap } from '../../src/terminal/output.ts';
-
-test('a diff stays as it is, in colours too; what stands before and behind it is broken', () => {
-  const long = 'Always use pnpm in this repository, because the lockfile is pnpm’s.';
-  const diff = [
-    '--- rules.md',
-    '+++ rules.md',
-    '@@ -1 +1,2 @@',
-    ` ${long}`,
-    `\u001b[32m+- ${long} ${long}\u001b[39m`,
-  ].join('\n');
-  const said = wrap(`${long}\n\n${diff}\n\n${long}`, 40);
-  expect(said).toContain(`\n\n${diff}\n\n`);
-  const around = said.replace(diff, '').trim().split('\n');
-  for (const line of around) expect(line.length).toBeLessThanOrEqual(40);
-  expect(around.filter(Boolean).join(' ')).toBe(`${long} ${long}`);
-});
+import { print, printTable } from '../../src/terminal/output.ts';
 
 test('at a terminal a text is broken whatever it begins with, and what is for a program stays one line of JSON', () => {
   const long = 'word '.repeat(40).trim();
@@ -30,31 +14,6 @@ test('at a terminal a text is broken whatever it begins with, and what is for a 
     for (const each of [`[team] ${long}`, `{ ${long} }`, { long }, [long]]) print(each);
     const lines = said.mock.calls.map(([text]) => String(text).trimEnd().split('\n').length);
     expect(lines.map((count) => count > 1)).toEqual([true, true, false, false]);
-  } finally {
-    said.mockRestore();
-    Object.assign(process.stdout, { isTTY, columns });
-  }
-});
-
-test('a table whose last column has no room has it below each row, where it does not fit beside it', () => {
-  const [isTTY, columns] = [process.stdout.isTTY, process.stdout.columns];
-  const said = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
-  try {
-    Object.assign(process.stdout, { isTTY: true, columns: 60 });
-    const long = 'Rules for the work, set by the user; read before changing or running anything.';
-    const first = ['working-agreements', 'feedback', '14 days ago'];
-    printTable(
-      ['topic', 'type', 'last changed', 'description'],
-      [
-        [...first, long],
-        [...first, 'Short.'],
-      ],
-    );
-    const lines = stripVTControlCharacters(String(said.mock.calls[0]?.[0])).trimEnd().split('\n');
-    for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(60);
-    expect(lines).toHaveLength(5);
-    expect(`${lines[2]?.trim()} ${lines[3]?.trim()}`).toBe(long);
-    expect(lines[4]).toMatch(/^working-agreements +feedback +14 days ago +Short\.$/);
   } finally {
     said.mockRestore();
     Object.assign(process.stdout, { isTTY, columns });

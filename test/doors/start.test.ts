@@ -33,9 +33,9 @@ test('npm start shows what was remembered, its words, every file and what is rec
   const titles = [...stdout.matchAll(/^(.*)\n─+$/gm)].map((match) => match[1]);
   expect(titles).toEqual([
     'Remembered: 1 thing, each with the words it rests on',
-    'Daily log: logs/2026/11/2026-11-20.md',
-    'Topic: working-agreements.md',
-    'Index: MEMORY.md',
+    'MEMORY.md',
+    'logs/2026/11/2026-11-20.md',
+    'working-agreements.md',
     'What the next session is told',
   ]);
   expect(stdout.slice(stdout.indexOf('What the next'))).toContain('- Always use pnpm instead of npm.');
@@ -53,12 +53,4 @@ test('npm start of a session with nothing that rules find says what they find, a
   expect(stdout).toContain('Nothing was worth keeping.\nThe offline model takes only what is said outright');
   expect(stdout).not.toContain('What the next session is told');
   expect(readdirSync(temporary)).toEqual([]);
-});
-
-test('npm start -- --help says how it is called, and takes no option for a session', async () => {
-  expect(await startHere(['--help'])).toMatchObject({
-    code: 0,
-    stdout: expect.stringMatching(/^Usage: npm start \[-- SESSION/),
-  });
-  expect(await startHere(['--model', 'x'])).toMatchObject({ code: 2 });
 });
