@@ -15,12 +15,11 @@ import { type ExplainedEntry, type ExplainedLine, explainEntries, explainLines, 
 import { findId, shortId, wholeId } from '../memory/short-ids.ts';
 import { logDay } from '../memory/text/daily-log.ts';
 import { isTopicFile } from '../memory/text/topic.ts';
-import { versionBringing } from '../memory/versions.ts';
 import { print, style } from '../terminal/output.ts';
-import { dayAmong, plainly, saySpeaker, sayTime, sayWhen } from '../terminal/phrases.ts';
+import { dayAmong, plainly, sayBy, sayTime, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { type SessionFate, sayProposals, sessionFates } from '../worker/session-fate.ts';
-import { placeOf, saySession } from '../worker/whose-memory.ts';
+import { placeOf, saySession, sayWriter } from '../worker/whose-memory.ts';
 import { type CommonOptions, MEMORY, memoryHere } from './cli-options.ts';
 import { findTopic } from './named-topics.ts';
 import { sayNight } from './printer.ts';
@@ -220,14 +219,8 @@ async function describeLine(app: App, memory: MemoryRow, line: ExplainedLine): P
     const [kind, id] = program.split(':') as [Actor['kind'], string];
     return `${head}\n  written by ${sayActor({ kind, id })}; not by you`;
   }
-  if (isPersons) return `${head}\n  ${await sayWriter(app, memory, line)}`;
+  if (isPersons) return `${head}\n  ${await sayWriter(app, memory.id, line)}`;
   return [head, ...(await Promise.all(entries.map((entry) => describeEntry(app, entry, '  ', text))))].join('\n');
-}
-
-async function sayWriter({ db, config }: App, memory: MemoryRow, line: ExplainedLine): Promise<string> {
-  const { actor, at = '' } = (await versionBringing(db, memory.id, line)) ?? {};
-  const by = actor && { external: 'edited outside nocturne', user: 'written by you' }[actor.kind as string];
-  return by ? `${by}, ${sayWhen(at, config)}` : 'written by a person or by the main agent';
 }
 
 function sayActor({ kind, id }: Actor): string {
@@ -252,7 +245,7 @@ async function describeEntry(app: App, entry: ExplainedEntry, indent = '', line 
     ...evidence.map(({ quote }) => `  “${quote}”`),
     evidence.length === 0
       ? `  written by a ${by === 'assistant' ? 'program' : 'person'}, ${when}`
-      : `  said by ${saySpeaker(by)}, ${when}${session ? `, in ${await saySession(app, session)}` : ''}`,
+      : `  said ${sayBy(entry)}, ${when}${session ? `, in ${await saySession(app, session)}` : ''}`,
     ...(session ? [`  transcript ${transcript ?? 'unknown'}`] : []),
   ];
   return lines.map((each) => `${indent}${each}`).join('\n');

@@ -40,6 +40,8 @@ export interface KeptEntry extends EntryRow {
   machine: string | null;
   transcript: string | null;
   learnedAt: string;
+  /** The kind of its job. */
+  learnedBy: string | null;
 }
 
 /** Who is the author of words that a person wrote into a log, changed there, or wants kept. */
@@ -47,7 +49,8 @@ export const PERSON = 'person';
 
 const ENTRY = `select * from (select e.memory, e.id, e.session, e.turn, e.at, e.day, e.type, e.text, e.quotes, e.said_by as "by",
   e.strength, e.changes, e.again, e.found, e.person, e.prompt, e.job, e.state, e.reason, coalesce(s.name, e.session) as name, s.cwd, s.machine,
-  s.path as transcript, coalesce(j.created_at, e.at) as "learnedAt"
+  s.path as transcript, coalesce(j.created_at, e.at) as "learnedAt",
+  j.kind as "learnedBy"
   from entry e left join session s on s.id = e.session left join job j on j.id = e.job) entry`;
 
 type Kept = Omit<KeptEntry, 'evidence' | 'changes' | 'again' | 'found' | 'person'> & {

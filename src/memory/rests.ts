@@ -221,7 +221,18 @@ export async function foundLines(
 export interface ExplainedEntry
   extends Pick<
     KeptEntry,
-    'id' | 'type' | 'strength' | 'text' | 'evidence' | 'by' | 'turn' | 'at' | 'state' | 'reason'
+    | 'id'
+    | 'type'
+    | 'strength'
+    | 'text'
+    | 'evidence'
+    | 'by'
+    | 'person'
+    | 'learnedBy'
+    | 'turn'
+    | 'at'
+    | 'state'
+    | 'reason'
   > {
   changes: string | null;
   /** As its agent calls it; null where no session said it. */
@@ -257,7 +268,23 @@ export async function explainEntries(sql: Sql, memory: string, ids: readonly str
   const rows = await entriesAmong(sql, memory, { column: 'id', of: ids });
   return rows.map((row) => {
     const { id, type, strength, text, changes = null, evidence, by, name: session, turn, at, state, reason } = row;
-    const said = { id, type, strength, text, changes, evidence, by, session, turn, at, state, reason };
+    const { person, learnedBy } = row;
+    const said = {
+      id,
+      type,
+      strength,
+      text,
+      changes,
+      evidence,
+      by,
+      person,
+      learnedBy,
+      session,
+      turn,
+      at,
+      state,
+      reason,
+    };
     return { ...said, log: logPath(row.day), isInLog: isInLog(row), transcript: row.transcript, job: row.job };
   });
 }

@@ -10,10 +10,10 @@ import { sayOp } from '../memory/memory-types.ts';
 import { type ExplainedEntry, type ExplainedLine, explainEntries, nightsOf, restingOn } from '../memory/rests.ts';
 import { openTranscript, sessionNamed } from '../memory/session-rows.ts';
 import { withoutMark } from '../memory/text/topic.ts';
-import { saySpeaker } from '../terminal/phrases.ts';
+import { sayBy, saySpeaker } from '../terminal/phrases.ts';
 import type { Message } from '../transcript/messages.ts';
 import type { Session } from '../transcript/session.ts';
-import { saySession } from '../worker/whose-memory.ts';
+import { saySession, sayWriter } from '../worker/whose-memory.ts';
 import { inlineMarkdown } from './markdown-html.ts';
 import { type At, form, type Html, type Place, topicHref, when } from './page-shell.ts';
 
@@ -43,7 +43,9 @@ export async function evidenceOfLine(
     parts.push(html`<p class="meta">Shared by <span class="said">${authors.join(', ')}</span></p>`);
   if (program) parts.push(html`<p class="meta">Written by a program, not by you.</p>`);
   else if (isPersons && authors.length === 0)
-    parts.push(html`<p class="meta">Written by a person, or by the main agent.</p>`);
+    parts.push(
+      html`<p class="meta">${(await sayWriter(at.app, memory.id, line)).replace(/^./, (first) => first.toUpperCase())}.</p>`,
+    );
   for (const entry of entries.slice(0, MOST_ENTRIES))
     parts.push(await entryItem(at, memory, { entry, said: withoutMark(text), href }));
   if (entries.length > MOST_ENTRIES) parts.push(html`<p class="meta">and ${entries.length - MOST_ENTRIES} more</p>`);
@@ -81,7 +83,7 @@ async function entryItem(at: At, memory: Place, { entry, said, href }: ShownEntr
   const place = href && `${href.replace('#', `&around=${id}#`)}`;
   return html`<article class="entry">${text === said ? '' : html`<p>${inlineMarkdown(text)}</p>`}
 ${quotes.map(({ quote }) => (quote === said ? '' : quoted(quote)))}
-<p class="meta">${first ? html`Said by ${saySpeaker(by)}${first.quote === said ? ' in these words' : ''}` : `Written by a ${by === 'assistant' ? 'program' : 'person'}`}, ${when(saidAt, at)}${
+<p class="meta">${first ? html`Said ${sayBy(entry)}${first.quote === said ? ' in these words' : ''}` : `Written by a ${by === 'assistant' ? 'program' : 'person'}`}, ${when(saidAt, at)}${
     session && isWhole ? html`, in <span class="said">${await saySession(at.app, session)}</span>` : ''
   }${around && !isWhole ? html` · <a href="${place}">In the conversation</a>` : ''}${became || strength === 'implied' ? html` · ${type}, ${strength}${became}` : ''}</p>
 ${around && isWhole ? await surroundings(at, memory, around) : ''}

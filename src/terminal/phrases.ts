@@ -7,6 +7,7 @@ import type { Config } from '../base/config/config.ts';
 import { AppError } from '../base/errors.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { DAY_MS, type Day, dayOf, formatIn, isDay } from '../base/time.ts';
+import type { KeptEntry } from '../memory/entries.ts';
 import type { Disposition } from '../memory/memory-types.ts';
 
 const HOUR_MS = 3_600_000;
@@ -133,6 +134,12 @@ const SPEAKERS: Record<string, string> = {
 
 /** Who spoke, as one says it to the person. */
 export const saySpeaker = (by = '') => SPEAKERS[by] ?? by;
+
+/** The same of an entry, behind `said`. Whose words an archive brought along is not known. */
+export function sayBy({ by, person, learnedBy }: Pick<KeptEntry, 'by' | 'person' | 'learnedBy'>): string {
+  const isImported = by === 'human' && !person && learnedBy === 'import';
+  return isImported ? 'in an imported memory' : `by ${person ?? saySpeaker(by)}`;
+}
 
 const ENDED: Record<string, string> = {
   recorded: 'learned',

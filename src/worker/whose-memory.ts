@@ -12,9 +12,11 @@ import { gitRoot } from '../memory/paths.ts';
 import { isByProject } from '../memory/places.ts';
 import { type SameProject, sameProjects, saySame } from '../memory/projects.ts';
 import { REDACTED } from '../memory/redaction.ts';
+import type { ExplainedLine } from '../memory/rests.ts';
 import type { SessionRow } from '../memory/session-rows.ts';
 import { shortId } from '../memory/short-ids.ts';
-import { fromHome, shellPath } from '../terminal/phrases.ts';
+import { versionBringing } from '../memory/versions.ts';
+import { fromHome, sayWhen, shellPath } from '../terminal/phrases.ts';
 import { openSession } from '../transcript/session.ts';
 import { nameIn, oneLine } from '../transcript/session-name.ts';
 import type { App } from './compose.ts';
@@ -140,6 +142,13 @@ export async function saySession(app: Looking, id: string): Promise<string> {
   const named = row && (await namesOf(app, [row.id])).get(row.id);
   const short = await shortId(app.db, 'session', id);
   return named?.name ? `session “${named.name}” (${short})` : `session ${short}`;
+}
+
+/** Who wrote a line that rests on nothing, and when it came, as far as that is known. */
+export async function sayWriter({ db, config }: Looking, memory: string, line: ExplainedLine): Promise<string> {
+  const { actor, at = '' } = (await versionBringing(db, memory, line)) ?? {};
+  const by = actor && { external: 'edited outside nocturne', user: 'written by you' }[actor.kind as string];
+  return by ? `${by}, ${sayWhen(at, config)}` : 'written by a person or by the main agent';
 }
 
 async function nameOf({ db, machine }: Looking, row: SessionRow): Promise<string | null> {

@@ -47,7 +47,7 @@ test('an export brings an empty memory to the same files, and nothing is extract
   const dream = await other.json<{ operations: { kind: string }[] }>('dream');
   expect(dream.operations.map(({ kind }) => kind)).toEqual(['add']);
   const why = await other.nocturne('why', 'pnpm');
-  expect(why.stdout).toContain('“Always use pnpm instead of npm.”');
+  expect(why.stdout).toMatch(/“Always use pnpm instead of npm\.”\n +said in an imported memory, /);
   expect(await importFrom(other, out)).toMatchObject({ added: [], changed: [] });
 });
 

@@ -61,6 +61,7 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
             reason: null,
             log: LOG,
             isInLog: true,
+            learnedBy: 'extract',
             transcript: '/t.jsonl',
           },
         },

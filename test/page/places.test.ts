@@ -61,6 +61,7 @@ test('a line says what is uncertain about it or in conflict with it, in place', 
   await write(world, 'a.md', `${head}${lines.map((line) => `- ${line}\n`).join('')}`);
   await learnInstead(world, 'Deploys to staging go out on Tuesday.', 'Deploys to staging go out on Monday.');
   const html = await (await visiting(world)).read('/');
+  expect(html).toContain('<p class="meta">Written by you, ');
   const marks = [...html.matchAll(/<li id="l-.*?<\/summary>(.*?)<\/details>/gs)].map(([item, evidence = '']) => [
     [...item.matchAll(/<span class="tag [^"]*">([^<]*)</g)].map(([, mark]) => mark).join(),
     evidence.includes('Told since, in no topic yet'),
