@@ -3,7 +3,7 @@
 //
 // 1. Look at all files: what a person made of the logs is taken at their word.
 // 2. Too much missing: stop. Nothing new, nothing gone, nothing over: the index alone.
-// 3. By code: lines go that rest on what is gone alone.
+// 3. By code: lines go that rest on what is gone; what else they rested on is read again.
 // 4. Slice by slice: the entries, and the topics near them.
 // 5. A model proposes what becomes of each entry; code checks it, and asks once more for what it refuses.
 // 6. One commit per slice: topics, index, what lines rest on, what became of each entry. What is left waits for another night.
@@ -41,7 +41,7 @@ import {
   toldMore,
 } from './dream/dream-landing.ts';
 import { nothingStands, type ProposeDeps, propose } from './dream/dream-proposal.ts';
-import { halved, type Slice, select, slicesOf } from './dream/dream-slices.ts';
+import { halved, select, slicesOf } from './dream/dream-slices.ts';
 import {
   contextOf,
   goneHolding,
@@ -103,15 +103,22 @@ export async function dream(request: DreamRequest, deps: DreamDeps): Promise<Dre
   try {
     if (request.job !== undefined) await begin();
     // 1. and 2.
-    const news = await newsOf(night);
+    let news = await newsOf(night);
     const isIdle = !news && (await isIndexCurrent(deps));
     // Who looks finds out that what failed before does not any more.
     if (!isIdle || (await hasFailed(deps))) await begin();
-    // 3. to 7.
+    // 3.
+    if (news && news.gone.length > 0) {
+      const { db: sql } = memories;
+      await landChecked(await retire(news.gone, { sql, memory: memory.id, files: news.files }), night, 'code');
+      end = { outcome: night.output.proposals.length > 0 ? 'proposed' : 'dreamed' };
+      news = await newsOf(night);
+    }
+    // 4. to 7.
     if (news) {
       await distil(news, night);
       end = { outcome: night.output.proposals.length > 0 ? 'proposed' : 'dreamed' };
-    } else if (!isIdle)
+    } else if (!isIdle && night.output.index === null)
       await land(night, (at) => landTopics(at, [], async () => ({ files: [], more: {}, rows: async () => {} })));
   } catch (error) {
     failure = error;
@@ -138,7 +145,10 @@ interface Night {
   output: DreamOutput;
 }
 
-interface News extends Slice {
+interface News {
+  /** Entries that wait, and those that are gone although lines rest on them. */
+  fresh: NightEntry[];
+  gone: NightEntry[];
   files: StandingFiles;
   /** What stood in the way of these in earlier nights. */
   before: Map<string, string>;
@@ -156,15 +166,14 @@ async function newsOf(night: Night): Promise<News | null> {
   const files = await standingFiles(db, memory.id);
   const waits = await keepWaiting(night, files);
   const waiting = await entriesWhere(db, memory.id, "and state = 'new'");
-  const gone = await goneHolding(db, memory.id, files);
-  const unplaced = await unplacedOf(db, memory.id, [...waiting, ...gone]);
+  const gone = (await goneHolding(db, memory.id, files)).filter(({ id }) => !waits.has(id));
+  const unplaced = await unplacedOf(db, memory.id, waiting);
   const rests = new Set(unplaced.flatMap((each) => (isResting(each, clock.now()) ? each.entry : [])));
-  const isTonight = ({ id }: NightEntry) => !rests.has(id) && !waits.has(id);
-  const [fresh, withdrawn] = [waiting.filter(isTonight), gone.filter(isTonight)];
+  const fresh = waiting.filter(({ id }) => !rests.has(id) && !waits.has(id));
   const before = new Map(unplaced.map(({ entry, reason, check = reason }) => [entry, `${entry}: ${check}`]));
   const over = await overIn(night, files);
-  const isNew = [fresh, withdrawn, over.found, over.due].some(({ length }) => length > 0);
-  return isNew ? { fresh, withdrawn, files, before } : null;
+  const isNew = [fresh, gone, over.found, over.due].some(({ length }) => length > 0);
+  return isNew ? { fresh, gone, files, before } : null;
 }
 
 /** What is to be put away, unless a person decides or did, and what is to be marked: this asks no model. */
@@ -213,12 +222,8 @@ async function keepWaiting(night: Night, files: StandingFiles): Promise<Set<stri
 /** Works what is new into the topics. */
 async function distil(news: News, night: Night): Promise<void> {
   const { memories, memory } = night.deps;
-  const place = { sql: memories.db, memory: memory.id };
-  // 3.
-  const retired = await retire(news.withdrawn, { ...place, files: news.files }, night.deps);
-  if (retired.checked) await landChecked(retired.checked, night, 'code');
   // 4. to 6.
-  const files = await dreamSlices({ ...news, withdrawn: retired.rest }, night);
+  const files = await dreamSlices(news, night);
   // 7.
   const { found } = await overIn(night, await standingFiles(memories.db, memory.id, files));
   const away = night.deps.needsApproval ? proposeArchiving : landArchiving;
@@ -234,14 +239,14 @@ async function dreamSlices(news: News, night: Night): Promise<StandingFiles> {
   const spend = deps.spendOf(job);
   let { files } = news;
   let tokens = deps.requestTokens;
-  let slices = slicesOf(news, tokens);
+  let slices = slicesOf(news.fresh, tokens);
   for (let slice = slices.shift(); slice; slice = slices.shift()) {
     files = await standingFiles(sql, memory.id, files);
     const context = await contextOf(slice, files);
     const drafts = { sql, memory: memory.id, files, context };
     const shown = await select(slice, drafts, tokens);
     const before = [...context.entries.keys()].flatMap((id) => news.before.get(id) ?? []);
-    const asked = { slice, place: drafts, shown, before, instructions: request.instructions };
+    const asked = { fresh: slice, place: drafts, shown, before, instructions: request.instructions };
     const proposed = await propose(asked, { ...deps, clock, spend }).catch(
       onAppError((tooLong) => tooLong, 'oversize'),
     );
@@ -255,9 +260,8 @@ async function dreamSlices(news: News, night: Night): Promise<StandingFiles> {
       throw nothingStands(asked);
     }
     const open = new Set(left.map(({ entry }) => entry));
-    const isPlaced = ({ id }: NightEntry) => !open.has(id);
-    const placed = { fresh: slice.fresh.filter(isPlaced), withdrawn: slice.withdrawn.filter(isPlaced) };
-    await landChecked({ operations, context, slice: placed, refused, left }, night, 'model');
+    const placed = slice.filter(({ id }) => !open.has(id));
+    await landChecked({ operations, context, fresh: placed, refused, left }, night, 'model');
   }
   return files;
 }
@@ -269,10 +273,8 @@ async function landChecked(checked: Checked, night: Night, madeBy: 'code' | 'mod
     await land(night, (at) => (needsApproval ? proposeOperations(checked, at, madeBy) : landOperations(checked, at)));
   } catch (error) {
     if (isAppError(error, 'refused') || isAppError(error, 'bad-input')) {
-      const entries = [...checked.slice.fresh, ...checked.slice.withdrawn];
-      night.output = toldMore(night.output, {
-        left: entries.map(({ id: entry }) => ({ entry, reason: error.message })),
-      });
+      const left = checked.fresh.map(({ id: entry }) => ({ entry, reason: error.message }));
+      night.output = toldMore(night.output, { left });
     }
     throw error;
   }

@@ -121,10 +121,10 @@ async function placeOf({ memories, memory }: Pick<ReviewDeps, 'memories' | 'memo
 
 async function accept(proposal: Proposal, word: Exclude<Word, { kind: 'reject' }>, run: Run): Promise<string> {
   const place = await placeOf(run);
-  const { context, slice } = await contextOfProposal(proposal, place);
+  const { context, fresh, gone } = await contextOfProposal(proposal, place);
   const did = word.kind === 'edit' ? 'edited' : 'accepted';
   // 3.
-  if (proposal.madeBy === 'model') await select(slice, { ...place, context }, run.requestTokens);
+  if (proposal.madeBy === 'model') await select(fresh, { ...place, context }, run.requestTokens);
   const operations = await operationsFor(proposal, word, { context, place });
   // 4.
   const at = landingOf(proposal, run, { outcome: did, state: 'accepted', because: null });
@@ -132,7 +132,7 @@ async function accept(proposal: Proposal, word: Exclude<Word, { kind: 'reject' }
     return { ...each, reason: `A person ${did === 'edited' ? 'reworded' : 'accepted'} ${proposal.id}: ${each.reason}` };
   };
   if (proposal.archiving) await landArchiving([saying(proposal.archiving)], at);
-  else await landOperations({ operations: operations.map(saying), context, slice }, at);
+  else await landOperations({ operations: operations.map(saying), context, fresh, gone }, at);
   return at.by.job;
 }
 
@@ -192,7 +192,7 @@ async function operationsFor(
 async function reject(proposal: Proposal, typed: string | undefined, run: Run): Promise<string> {
   const { memories, memory } = run;
   const [head] = proposal.operations;
-  const isKept = head?.kind === 'drop' && head.because !== 'withdrawn';
+  const isKept = head?.kind === 'drop';
   const because = ((typed && (await redact(typed)).text) ?? '').replace(/\s+/g, ' ').trim() || null;
   const gaveWay = new Set(
     proposal.operations
@@ -203,13 +203,13 @@ async function reject(proposal: Proposal, typed: string | undefined, run: Run): 
   for (const base of proposal.entries)
     if (!gaveWay.has(base.id) && isAsItWas(base, await entryRow(memories.db, memory.id, base.id))) entries.push(base);
   const left = { ...proposal, entries };
-  const { context, slice } = await contextOfProposal(left, await placeOf(run));
+  const { context, fresh, gone } = await contextOfProposal(left, await placeOf(run));
   const reason = `A person rejected ${proposal.id}: ${because ?? 'no reason given'}`;
-  const drop = (of: { id: string }[], why: 'unsupported' | 'withdrawn'): Operation[] =>
-    of.length > 0 ? [{ kind: 'drop', entries: of.map(({ id }) => id), because: why, reason }] : [];
-  const operations = isKept ? [] : [...drop(slice.fresh, 'unsupported'), ...drop(slice.withdrawn, 'withdrawn')];
-  const checked: Checked = { operations, context, slice };
-  const kept = isKept ? slice.fresh.map(({ id }) => id) : [];
+  const ids = fresh.map(({ id }) => id);
+  const isDropped = !isKept && ids.length > 0;
+  const operations: Operation[] = isDropped ? [{ kind: 'drop', entries: ids, because: 'unsupported', reason }] : [];
+  const checked: Checked = { operations, context, fresh, gone };
+  const kept = isKept ? ids : [];
   const at = landingOf(left, run, { outcome: 'rejected', state: 'rejected', because, isAnyway: true, kept });
   await landOperations(checked, at);
   return at.by.job;

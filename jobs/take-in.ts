@@ -1,12 +1,13 @@
 // Take in: what an earlier nocturne worked on becomes this one's, once. A memory directory:
 //
 // 1. Read its ledger. Where its rows were taken in already, and the crash came after that, go on with 3.
-// 2. In one transaction: the memory, its files, what was learned, what lines rest on, what waits.
+// 2. In one transaction: the memory, its files, what was learned, what lines rest on, what waits to be worked.
 // 3. Put the ledger aside: it stays beside, and says no more.
 // 4. Look at the files, as at every opening; what a person changed since is an external edit.
 //
 // Promises: taken in whole or not at all, or, of a home that was broken off, on from there; a memory that cannot be read is named; no
-// session is paid for twice, nothing that was forgotten comes back. What is gone are earlier jobs, with their undo, and versions.
+// session is paid for twice, nothing that was forgotten comes back. What is gone are earlier jobs, with their undo,
+// what they proposed, and versions.
 
 import { basename, isAbsolute, join } from 'node:path';
 import { AppError } from '../src/base/errors.ts';
@@ -20,7 +21,6 @@ import { addMemory, type Memories, oldLedgerPath, type Scope } from '../src/memo
 import { gitRoot } from '../src/memory/paths.ts';
 import { isArchivePath } from '../src/memory/text/topic.ts';
 import { PRIORITY } from '../src/queue/inbox.ts';
-import type { Operation } from '../src/rules/dream-context.ts';
 
 interface OldMemory {
   dir: string;
@@ -129,7 +129,6 @@ export async function takeInLedger(sql: Sql, old: OldDatabase, into: TakenInto):
     if (state !== 'sent' || outbox.has(entry.id ?? ''))
       await insert(sql, 'entry', [row as Row], 'on conflict do nothing');
   }
-  await takeInProposals(sql, old, { memory, files });
   await takeInWork(sql, old, into, sessionId);
 }
 
@@ -194,30 +193,6 @@ function actorOf(actor: string): Actor {
 function sourceOf(actor: string): string {
   const { kind, id } = actorOf(actor);
   return `${kind}:${id ?? ''}`;
-}
-
-/** Those that wait or were rejected; their entries are `new` here, as they are for a night. */
-async function takeInProposals(
-  sql: Sql,
-  old: OldDatabase,
-  { memory, files }: { memory: string; files: ReadonlyMap<string | null, string> },
-): Promise<void> {
-  for (const { id, job, at, made_by: madeBy, forgotten, because = null, ...row } of old.rows<MayTexts>('proposal')) {
-    const operations: Operation[] = JSON.parse(row.operations ?? '[]');
-    // What waits since before there were these is proposed again.
-    if (!operations.every(({ kind }) => ['put', 'drop', 'rename'].includes(kind))) continue;
-    const pins = JSON.parse(row.topics ?? '[]') as { path: string }[];
-    const pinned = JSON.parse(row.entries ?? '[]') as { id: string; said: string; isWithdrawn: boolean }[];
-    const bases = {
-      files: pins.map((pin) => ({ ...pin, file: files.get(pin.path) ?? null })),
-      entries: pinned.map(({ isWithdrawn, ...entry }) => ({ ...entry, isGone: isWithdrawn })),
-    };
-    const plan = { madeBy, operations, archiving: forgotten ? JSON.parse(forgotten) : null };
-    const state = row.state === 'waiting' ? 'open' : 'rejected';
-    const decided = { state, decided_at: state === 'open' ? null : at, because };
-    const kept = { id, memory, job, at, plan: JSON.stringify(plan), bases: JSON.stringify(bases), ...decided };
-    await insert(sql, 'proposal', [kept as Row], 'on conflict (id) do nothing');
-  }
 }
 
 interface OldPayload {

@@ -11,7 +11,7 @@ const VARIABLES: Record<string, string[]> = {
   'extract-input': ['today', 'zone', 'instructions', 'lookUp', 'index', 'topics', 'session', 'known', 'excerpt'],
   'extract-fork': ['today', 'zone', 'instructions', 'lookUp', 'index', 'topics', 'known', 'pending'],
   dream: [],
-  'dream-input': ['today', 'instructions', 'sessions', 'entries', 'withdrawn', 'topics', 'others'],
+  'dream-input': ['today', 'instructions', 'sessions', 'entries', 'topics', 'others'],
   'recall-user': ['directory', 'body'],
   'recall-local': ['directory', 'body'],
   recall: ['directory', 'notes', 'body'],

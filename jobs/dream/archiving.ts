@@ -1,4 +1,4 @@
-// What a dream does without a model. At its beginning: lines that rest on nothing but entries which are gone go. At its end it puts away: what a
+// What a dream does without a model. At its beginning: lines that rest on entries which are gone go. At its end it puts away: what a
 // project's own files say by now, habits that were seen once and never again, states that nobody told again, dates that are past, then
 // what was not asked for or changed in a long time; user and feedback last. Put away means `archive/`: out of the index, found by a
 // search and by the next dream, and back when that touches it. It never touches what is pinned, what no dream wrote, or what was used or
@@ -11,7 +11,7 @@ import type { Committed, FileChange } from '../../src/memory/commit.ts';
 import { headAt } from '../../src/memory/file-rows.ts';
 import type { Guidance } from '../../src/memory/projects.ts';
 import { overtakenLines, restsOf } from '../../src/memory/rests.ts';
-import type { Archiving, DraftLine } from '../../src/memory/text/operations.ts';
+import type { Archiving } from '../../src/memory/text/operations.ts';
 import {
   archivePath,
   dueDay,
@@ -27,7 +27,7 @@ import {
   withoutMark,
 } from '../../src/memory/text/topic.ts';
 import type { Change } from '../../src/memory/undo-rows.ts';
-import { entryIds, isAskedFor, type Operation } from '../../src/rules/dream-context.ts';
+import { isAskedFor } from '../../src/rules/dream-context.ts';
 import type { Found } from '../../src/rules/lessons.ts';
 import { tellsState } from '../../src/rules/states.ts';
 import { type Checked, type DreamOutput, type LandAt, landTopics, settleEntries } from './dream-landing.ts';
@@ -35,39 +35,18 @@ import { contextOf, type NightEntry, openTopic, type StandingFile, type Standing
 
 export type CodePlace = { sql: Sql; memory: string; files: StandingFiles };
 
-/** What code alone changes, if anything, and the entries of which a model says what becomes. */
-type ByCode = { checked: Checked | null; rest: NightEntry[] };
-
-/** Takes out what rests on entries alone that are gone. Those whose lines rest on others too are left to a model; what waits, waits once. */
-export async function retire(
-  gone: NightEntry[],
-  place: CodePlace,
-  { needsApproval }: { needsApproval: boolean },
-): Promise<ByCode> {
-  if (gone.length === 0) return { checked: null, rest: [] };
-  const context = await contextOf({ fresh: [], withdrawn: gone }, place.files);
+/** Takes out the lines that rest on entries which are gone, and hold words of these. What else they rested on is read again. */
+export async function retire(gone: NightEntry[], place: CodePlace): Promise<Checked> {
+  const context = await contextOf([], place.files);
   const held = new Set(gone.flatMap(({ holds = [] }) => holds.map(({ file }) => file)));
   for (const { id, path } of place.files.values()) if (held.has(id)) await openTopic(path, { ...place, context });
   const ids = new Set(gone.map(({ id }) => id));
-  const isGone = ({ entries }: DraftLine) => entries.length > 0 && entries.every((entry) => ids.has(entry));
-  const lines = [...context.topics.values()].flatMap((topic) =>
-    [...topic.lines].map(([id, line]) => ({ id, line, isFree: !topic.isPinned })),
-  );
-  const shared = new Set(
-    lines.flatMap(({ line }) => (isGone(line) ? [] : line.entries.filter((entry) => ids.has(entry)))),
-  );
-  const lost = lines.filter(({ line, isFree }) => isFree && isGone(line));
-  const all = [...new Set(lost.flatMap(({ line }) => line.entries))];
-  const alone = all.filter((entry) => !shared.has(entry));
-  const out = [...new Set(lost.map(({ id }) => id))];
-  const entries = alone.length > 0 ? alone : all;
-  const reason = 'The entries that it came from are no longer in the logs.';
-  const operations: Operation[] = out.length > 0 ? [{ kind: 'put', out, entries, reason }] : [];
-  const waiting = new Set(needsApproval ? operations.flatMap(entryIds) : []);
-  const rest = gone.filter(({ id }) => shared.has(id) && !waiting.has(id));
-  const done = gone.filter((entry) => !rest.includes(entry));
-  if (done.length + operations.length === 0) return { checked: null, rest };
-  return { checked: { operations, context, slice: { fresh: [], withdrawn: done } }, rest };
+  const free = [...context.topics.values()].filter(({ isPinned }) => !isPinned);
+  const lost = free.flatMap(({ lines }) => [...lines].filter(([, line]) => line.entries.some((id) => ids.has(id))));
+  const out = [...new Set(lost.map(([id]) => id))];
+  const entries = [...new Set(lost.flatMap(([, line]) => line.entries.filter((id) => ids.has(id))))];
+  const reason = 'An entry that it came from is no longer in the logs.';
+  return { operations: out.length > 0 ? [{ kind: 'put', out, entries, reason }] : [], context, fresh: [], gone };
 }
 
 // Putting away.

@@ -18,16 +18,7 @@ import {
 } from '../../src/memory/proposals.ts';
 import { type Archiving, bundle, checkOperations, editsOf } from '../../src/memory/text/operations.ts';
 import type { Change } from '../../src/memory/undo-rows.ts';
-import {
-  entryIds,
-  linesIn,
-  linesOut,
-  type Operation,
-  type Put,
-  toldKind,
-  topicOfLine,
-  topicsLosing,
-} from '../../src/rules/dream-context.ts';
+import { entryIds, linesIn, type Operation, toldKind, topicOfLine } from '../../src/rules/dream-context.ts';
 import { changesOf as changesOfArchiving } from './archiving.ts';
 import { type Checked, changesOf, type DreamOutput, type LandAt, landTopics, settle } from './dream-landing.ts';
 import {
@@ -42,25 +33,25 @@ import {
 
 /** Lets operations wait for a person's word; answers what the job tells by then. */
 export function proposeOperations(checked: Checked, at: LandAt, madeBy: Proposal['madeBy']): Promise<DreamOutput> {
-  const { context, slice, operations: all, refused, left } = checked;
+  const { context, fresh, gone = [], operations: all, refused, left } = checked;
   const memory = at.memory.id;
-  const known = new Map([...slice.fresh, ...slice.withdrawn].map((entry) => [entry.id, entry]));
+  const known = new Map([...fresh, ...gone].map((entry) => [entry.id, entry]));
   const made = bundle(all).map((operations): Proposal => {
     const entries = [...new Set(operations.flatMap(entryIds))].flatMap((id) => known.get(id) ?? []);
     return {
-      ...fresh(at, madeBy),
+      ...begun(at, madeBy),
       ...{ operations, archiving: null, files: basesOf(operations, context) },
-      entries: entries.map((entry) => entryBase(entry, slice.withdrawn.includes(entry))),
+      entries: entries.map((entry) => entryBase(entry, gone.includes(entry))),
     };
   });
   // A gone entry on which no line rests that may go needs no decision.
   const proposed = new Set(made.flatMap(({ entries }) => entries.map(({ id }) => id)));
-  const settled = { fresh: [], withdrawn: slice.withdrawn.filter(({ id }) => !proposed.has(id)) };
+  const settled = { operations: [], fresh: [], gone: gone.filter(({ id }) => !proposed.has(id)) };
   return landTopics(at, [], async () => ({
     files: [],
     more: { proposals: made.map(({ id }) => id), refused, left },
     async rows(change) {
-      await settle(change, memory, { checked: { ...checked, operations: [], slice: settled }, lost: new Set() });
+      await settle(change, memory, { checked: settled, lost: new Set() });
       for (const proposal of made) await putProposal(change, memory, proposal);
     },
   }));
@@ -74,7 +65,7 @@ export function proposeArchiving(archiving: readonly Archiving[], at: LandAt): P
     for (const each of archiving) {
       const file = (await headAt(sql, memory, each.topic))?.id ?? null;
       const files = [{ path: each.topic, file, lines: each.lines }];
-      made.push({ ...fresh(at, 'code'), operations: [], archiving: each, files, entries: [] });
+      made.push({ ...begun(at, 'code'), operations: [], archiving: each, files, entries: [] });
     }
     const rows = async (change: Change) => {
       for (const proposal of made) await putProposal(change, memory, proposal);
@@ -83,7 +74,7 @@ export function proposeArchiving(archiving: readonly Archiving[], at: LandAt): P
   });
 }
 
-function fresh({ memories, by }: LandAt, madeBy: Proposal['madeBy']) {
+function begun({ memories, by }: LandAt, madeBy: Proposal['madeBy']) {
   const id = newId('prop').slice(0, 'prop_'.length + 12);
   const at = memories.clock.now().toISOString();
   return { id, job: by.job, at, madeBy, state: 'open', decidedAt: null, because: null } as const;
@@ -116,20 +107,20 @@ export type ProposalPlace = { sql: Sql; memory: string; files: StandingFiles; li
 export async function contextOfProposal(
   { entries, files: bases }: Proposal,
   { sql, memory, files }: Pick<ProposalPlace, 'sql' | 'memory' | 'files'>,
-): Promise<{ context: NightContext; slice: { fresh: NightEntry[]; withdrawn: NightEntry[] } }> {
+): Promise<{ context: NightContext; fresh: NightEntry[]; gone: NightEntry[] }> {
   const lines = new Map([...files.values()].map(({ id, topic }) => [id, new Set(topic.lines.map(({ id }) => id))]));
   const rows = await entriesAmong(sql, memory, { column: 'id', of: entries.map(({ id }) => id) });
   const isGone = new Set(entries.flatMap((base) => (base.isGone ? base.id : [])));
-  const withdrawn: NightEntry[] = [];
+  const gone: NightEntry[] = [];
   for (const entry of rows.filter(({ id }) => isGone.has(id))) {
     const select = 'select file, line from rests where memory = ? and source = ?';
     const holds = await sql.all<{ file: string; line: string }>(select, memory, entry.id);
-    withdrawn.push({ ...entry, holds: holds.filter(({ file, line }) => lines.get(file)?.has(line)) });
+    gone.push({ ...entry, holds: holds.filter(({ file, line }) => lines.get(file)?.has(line)) });
   }
-  const slice = { fresh: rows.filter(({ id }) => !isGone.has(id)), withdrawn };
-  const context = await contextOf(slice, files);
+  const fresh = rows.filter(({ id }) => !isGone.has(id));
+  const context = await contextOf(fresh, files);
   for (const { path } of bases) await openTopic(path, { sql, memory, files, context });
-  return { context, slice };
+  return { context, fresh, gone };
 }
 
 /** What is wrong with a proposal by itself, in the context as it stands; empty where it may be carried out. */
@@ -138,21 +129,8 @@ export function checkProposal(
   context: NightContext,
   limits: { memoryBytes: number },
 ): string[] {
-  if (madeBy === 'model' || !operations.every((each) => toldKind(each) === 'retire'))
-    return checkOperations(operations, context, limits);
-  // Code takes out what rests on entries alone that are gone.
-  return operations.flatMap((operation) =>
-    linesOut(operation).flatMap((id) => {
-      const losing = topicsLosing(id, operation as Put, context);
-      if (losing.length === 0) return `Line ${id} is in no topic.`;
-      return losing.flatMap(({ name, isPinned, lines }) => {
-        if (isPinned) return `Line ${id} is in ${name}, which is pinned.`;
-        const { entries = [], sources = [] } = lines.get(id) ?? {};
-        const isHeld = sources.some((source) => !context.entries.get(source.id)?.isWithdrawn);
-        return entries.length > 0 && !isHeld ? [] : `Line ${id} rests on something else by now.`;
-      });
-    }),
-  );
+  // Code takes out what rests on entries that are gone: whether it still does is asked of what changed.
+  return madeBy === 'code' ? [] : checkOperations(operations, context, limits);
 }
 
 /** What waits and holds, by its entries; `rows` lets go of what does not, null: there is none. */

@@ -22,15 +22,15 @@ import {
   toldKind,
   topicOfLine,
 } from '../../src/rules/dream-context.ts';
-import type { Slice } from './dream-slices.ts';
-import type { NightContext } from './topic-draft.ts';
+import type { NightContext, NightEntry } from './topic-draft.ts';
 
 /** Operations that code lets through, with what they are about. */
 export interface Checked {
   operations: Operation[];
   context: NightContext;
-  /** The entries that these operations are about, withdrawn ones apart. */
-  slice: Slice;
+  /** The entries that these operations are about; those that are gone apart. */
+  fresh: NightEntry[];
+  gone?: NightEntry[];
   /** What code refused of the model's, a sentence each, and what is left for another night. */
   refused?: string[];
   left?: Left[];
@@ -188,24 +188,26 @@ async function writeRests(
 export async function settle(
   change: Change,
   memory: string,
-  { checked: { operations, slice }, lost }: { checked: Checked; lost: Set<string> },
+  { checked, lost }: { checked: Omit<Checked, 'context'>; lost: Set<string> },
 ): Promise<void> {
-  for (const { id, holds = [] } of slice.withdrawn)
+  const { operations, fresh, gone = [] } = checked;
+  for (const { id, holds = [] } of gone)
     for (const { file, line } of holds) await change.drop('rests', { memory, file, line, source: id });
   const why = new Map<string, string>();
   for (const operation of operations) {
     const word = operation.kind === 'drop' ? operation.because : 'gave-way';
     for (const id of entryIds(operation)) why.set(id, `${word}: ${operation.reason}`);
   }
-  const ids = new Set([...slice.fresh.flatMap(({ id }) => (why.has(id) ? id : [])), ...lost]);
-  await settleEntries(change, memory, { ids, why: (id) => why.get(id) ?? 'gave-way: Another line took its place.' });
+  const ids = new Set([...fresh.flatMap(({ id }) => (why.has(id) ? id : [])), ...lost]);
+  const otherwise = gone.length > 0 ? null : 'gave-way: Another line took its place.';
+  await settleEntries(change, memory, { ids, why: (id) => why.get(id) ?? otherwise });
 }
 
-/** Writes of each entry where it stands by now: in a line, in the archive, or in none, and then why. */
+/** Writes of each entry where it stands by now: in a line, in the archive, or in none, and then why; null: it is read again. */
 export async function settleEntries(
   change: Change,
   memory: string,
-  { ids, why }: { ids: Iterable<string>; why(id: string): string },
+  { ids, why }: { ids: Iterable<string>; why(id: string): string | null },
 ): Promise<void> {
   const all = [...ids];
   const select = `select r.source, f.path from rests r join file f on f.memory = r.memory and f.id = r.file
@@ -216,9 +218,9 @@ export async function settleEntries(
     const row = await rowOf(change.sql, 'entry', { memory, id });
     if (!row || row.state === 'gone') continue;
     const places = (bySource.get(id) ?? []).map(({ path }) => path ?? '');
-    const state =
-      places.length === 0 ? 'dropped' : places.every((path) => path.startsWith('archive/')) ? 'archived' : 'placed';
-    const reason = state === 'dropped' ? why(id) : null;
+    const isAway = places.every((path) => path.startsWith('archive/'));
+    const reason = places.length === 0 ? why(id) : null;
+    const state = places.length > 0 ? (isAway ? 'archived' : 'placed') : reason === null ? 'new' : 'dropped';
     if (row.state !== state || row.reason !== reason) await change.put('entry', { ...row, state, reason });
   }
 }

@@ -20,21 +20,13 @@ import { MOST_PROBLEMS, ProposedOperations, replyTo } from '../../src/memory/tex
 import { withoutTagLines } from '../../src/rules/as-read.ts';
 import { linesOut, type Operation, sessionOf } from '../../src/rules/dream-context.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
-import { type Shown, type Slice, select, slicesOf } from './dream-slices.ts';
-import {
-  contextOf,
-  type DraftPlace,
-  goneHolding,
-  type NightEntry,
-  openHolding,
-  openNamed,
-  standingFiles,
-} from './topic-draft.ts';
+import { type Shown, select, slicesOf } from './dream-slices.ts';
+import { contextOf, type DraftPlace, type NightEntry, openHolding, openNamed, standingFiles } from './topic-draft.ts';
 
 export type ProposeDeps = AgentDeps & { memories: Memories; memory: MemoryRow; clock: Clock; zone: string };
 
 export interface Asked {
-  slice: Slice;
+  fresh: NightEntry[];
   place: DraftPlace;
   shown: Shown;
   /** What stood in the way in earlier nights, a sentence each. */
@@ -44,11 +36,10 @@ export interface Asked {
 
 /** What a request to the model says: the same for a dream and a dry run. */
 async function requestFor(
-  { slice, place, shown, before, instructions }: Asked,
+  { fresh, place, shown, before, instructions }: Asked,
   { clock, zone }: Pick<ProposeDeps, 'clock' | 'zone'>,
 ): Promise<{ system: string; input: string }> {
   const entries = [...place.context.entries.values()];
-  const withdrawn = entries.filter((entry) => entry.isWithdrawn);
   const sessions = [...new Set(entries.map(sessionOf))];
   const told = { sessions, changed: shown.changed };
   const names = shown.others.map(
@@ -56,20 +47,15 @@ async function requestFor(
   );
   if (shown.unnamed > 0) names.push(`(and ${shown.unnamed} more that share no words with the entries)`);
   if (shown.pinned.length > 0) names.push(`(pinned, nothing goes into them: ${shown.pinned.join(', ')})`);
-  const said = [...slice.fresh, ...slice.withdrawn];
-  const cwds = new Map(said.map(({ name, cwd }) => [sessionOf({ session: name ?? '' }), cwd]));
+  const cwds = new Map(fresh.map(({ name, cwd }) => [sessionOf({ session: name ?? '' }), cwd]));
   const asShown = async (text: string) => withoutTagLines((await redact(text)).text);
   const { text: system } = await renderPrompt('dream', {});
   const { text: input } = await renderPrompt('dream-input', {
     today: dayOf(clock.now(), zone),
     instructions: asData(instructions),
     sessions: asData(await placesOf(sessions, cwds)),
-    entries: entryLines(
-      entries.filter((entry) => !entry.isWithdrawn),
-      told,
-    ),
-    withdrawn: entryLines(withdrawn, told),
-    topics: withoutTagLines(renderTopics(shown.topics, new Set(withdrawn.map(({ id }) => id)))) || NONE,
+    entries: entryLines(entries, told),
+    topics: withoutTagLines(renderTopics(shown.topics)) || NONE,
     others: (await asShown(names.join('\n'))) || NONE,
   });
   if (before.length === 0) return { system, input };
@@ -127,9 +113,8 @@ async function readNamed(operation: Operation, place: DraftPlace): Promise<void>
 
 export interface DreamEstimate {
   model: string;
-  /** New entries, and those that are gone although lines rest on them. */
+  /** New ones. */
   entries: number;
-  withdrawn: number;
   requests: { system: string; input: string; inputTokens: number; outputTokens: number }[];
   inputTokens: number;
   outputTokens: number;
@@ -154,15 +139,14 @@ export async function estimateDream(
   const { db: sql } = memories;
   const files = await standingFiles(sql, memory.id);
   const fresh: NightEntry[] = await entriesWhere(sql, memory.id, "and state = 'new'");
-  const withdrawn = await goneHolding(sql, memory.id, files);
   const requests: DreamEstimate['requests'] = [];
-  for (const slice of slicesOf({ fresh, withdrawn }, mostTokens)) {
+  for (const slice of slicesOf(fresh, mostTokens)) {
     const place = { sql, memory: memory.id, files, context: await contextOf(slice, files) };
     const shown = await select(slice, place, mostTokens);
-    const asked = await requestFor({ slice, place, shown, before: [], instructions }, deps);
-    const said = slice.fresh.reduce((sum, entry) => sum + estimateTokens(entry.text) + OPERATION_TOKENS, 0);
+    const asked = await requestFor({ fresh: slice, place, shown, before: [], instructions }, deps);
+    const said = slice.reduce((sum, entry) => sum + estimateTokens(entry.text) + OPERATION_TOKENS, 0);
     const inputTokens = estimateTokens(asked.system) + estimateTokens(asked.input);
-    requests.push({ ...asked, inputTokens, outputTokens: said + slice.withdrawn.length * OPERATION_TOKENS });
+    requests.push({ ...asked, inputTokens, outputTokens: said });
   }
   const sum = (what: 'inputTokens' | 'outputTokens') => requests.reduce((total, each) => total + each[what], 0);
   const [inputTokens, outputTokens] = [sum('inputTokens'), sum('outputTokens')];
@@ -175,7 +159,7 @@ export async function estimateDream(
     outputTokens,
   };
   return {
-    ...{ model, entries: fresh.length, withdrawn: withdrawn.length, requests },
+    ...{ model, entries: fresh.length, requests },
     ...{ inputTokens, outputTokens, microUsd: price ? costMicroUsd(used, price) : null },
   };
 }

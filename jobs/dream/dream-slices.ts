@@ -17,30 +17,27 @@ import {
 
 const CHARACTERS_PER_TOKEN = 3;
 
-export type Slice = { fresh: NightEntry[]; withdrawn: NightEntry[] };
-
-/** Splits a night by what fits into one request; withdrawn entries alone make a slice too. */
-export function slicesOf({ fresh, withdrawn }: Slice, tokensOfEach: number): Slice[] {
-  const out: NightEntry[][] = [];
+/** Splits what is new by what fits into one request. */
+export function slicesOf(fresh: NightEntry[], tokensOfEach: number): NightEntry[][] {
+  const slices: NightEntry[][] = [];
   let size = 0;
   for (const entry of fresh) {
     const characters = entry.text.length + entry.evidence.reduce((sum, { quote }) => sum + quote.length, 0) + 150;
     const tokens = characters / CHARACTERS_PER_TOKEN;
-    const last = out.at(-1);
+    const last = slices.at(-1);
     const hasRoom = last !== undefined && size + tokens <= tokensOfEach;
     if (hasRoom) last.push(entry);
-    else out.push([entry]);
+    else slices.push([entry]);
     size = hasRoom ? size + tokens : tokens;
   }
-  if (out.length === 0 && withdrawn.length > 0) out.push([]);
-  return out.map((entries, at) => ({ fresh: entries, withdrawn: at === 0 ? withdrawn : [] }));
+  return slices;
 }
 
 /** What a model finds too long is split down to this. */
 const SMALLEST_SLICE_TOKENS = 500;
 
 /** The slices that are left, half as long. Errors: the given one where they are small already. */
-export function halved(left: Slice[], tokens: number, tooLong: Error): { slices: Slice[]; tokens: number } {
+export function halved(left: NightEntry[][], tokens: number, tooLong: Error) {
   if (tokens < 2 * SMALLEST_SLICE_TOKENS) throw tooLong;
   const half = Math.floor(tokens / 2);
   return { tokens: half, slices: left.flatMap((each) => slicesOf(each, half)) };
@@ -95,17 +92,17 @@ const FRAME_CHARACTERS = 16;
 type Candidate = Omit<NearLine, 'words'> & { rank: number };
 
 /**
- * Chooses what the entries of a slice may touch, and reads it into the context: lines that withdrawn entries support and those that
- * an entry changes or says again, wherever they stand; those nearest to an entry, and what of other days is near to one of these;
+ * Chooses what the entries of a slice may touch, and reads it into the context: lines that an entry changes or says again, wherever
+ * they stand; those nearest to an entry, and what of other days is near to one of these;
  * then those that share words with an entry; then, as far as there is room, their neighbours, and what is in use. What it costs
  * follows the entries: `mostTokens` is only the most.
  */
-export async function select({ fresh, withdrawn }: Slice, place: DraftPlace, mostTokens: number): Promise<Shown> {
+export async function select(fresh: NightEntry[], place: DraftPlace, mostTokens: number): Promise<Shown> {
   const { sql, memory, files } = place;
-  const ofEntries = LEAST_TOKENS + TOKENS_PER_ENTRY * (fresh.length + withdrawn.length);
+  const ofEntries = LEAST_TOKENS + TOKENS_PER_ENTRY * fresh.length;
   const tokens = Math.min(mostTokens, Math.max(ofEntries, SMALL_MEMORY_TOKENS / (1 - OTHERS_PART)));
   const room = new Room(tokens * (1 - OTHERS_PART));
-  const { candidates, changed } = await candidatesFor(fresh, withdrawn, place);
+  const { candidates, changed } = candidatesFor(fresh, place);
   const open = async (file: StandingFile) => {
     const topic = await openTopic(file.path, place);
     return topic?.isPinned ? undefined : topic;
@@ -152,29 +149,18 @@ export async function select({ fresh, withdrawn }: Slice, place: DraftPlace, mos
 }
 
 /** Lines that are near to entries, the nearest first; and which lines an entry says that it changes. */
-async function candidatesFor(
+function candidatesFor(
   fresh: NightEntry[],
-  withdrawn: NightEntry[],
-  { sql, memory, files, context }: DraftPlace,
-): Promise<{ candidates: Candidate[]; changed: Map<string, string[]> }> {
+  { files, context }: DraftPlace,
+): { candidates: Candidate[]; changed: Map<string, string[]> } {
   const near = new NearLines(topicsAmong(files));
   const candidates: Candidate[] = [];
   const must = (those: Omit<NearLine, 'words'>[]) => candidates.push(...those.map((each) => ({ ...each, rank: -1 })));
-  const byId = new Map([...files.values()].map((file) => [file.id, file]));
-  for (const { id } of withdrawn) {
-    const rests = 'select file, line from rests where memory = ? and source = ?';
-    const rows = await sql.all<{ file: string; line: string }>(rests, memory, id);
-    for (const { file, line } of rows) {
-      const standing = byId.get(file);
-      if (standing) must([{ file: standing, line }]);
-    }
-  }
   const changed = new Map<string, string[]>();
   for (const entry of context.entries.values()) {
     const again = entry.again ? near.withId(entry.again) : [];
     must(again);
     if (again.length === 0) delete entry.again;
-    if (entry.isWithdrawn) continue;
     const lines = entry.changes ? linesSaying(entry, near) : [];
     const old = namesIn([entry.changes ?? '', ...lines.map(textOf)].join('\n'), entry.text);
     lines.push(...linesNaming(old, near, LINES_OF_OLD_NAME));

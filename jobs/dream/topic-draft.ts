@@ -97,12 +97,9 @@ export function countLines(files: StandingFiles): number {
 }
 
 /** The entries that operations speak of, with room for topics. What a person wrote is redacted here. */
-export async function contextOf(
-  of: { fresh: NightEntry[]; withdrawn: NightEntry[] },
-  files: StandingFiles,
-): Promise<NightContext> {
+export async function contextOf(fresh: NightEntry[], files: StandingFiles): Promise<NightContext> {
   const entries = new Map<string, KnownEntry>();
-  for (const entry of [...of.fresh, ...of.withdrawn]) {
+  for (const entry of fresh) {
     const { id, type, strength, at, by, again, found, person, evidence } = entry;
     const session = entry.name ?? '';
     const quotes = await Promise.all(evidence.map(async (item) => (await redact(item.quote)).text));
@@ -114,7 +111,6 @@ export async function contextOf(
       ...(again && { again }),
       ...(found && { found }),
       ...(person && { person }),
-      isWithdrawn: of.withdrawn.includes(entry),
     });
   }
   return { entries, topics: new Map(), lines: countLines(files) };
@@ -147,9 +143,9 @@ export async function openTopic(
       text: (await redact(entries.length > 0 ? withoutMark(text) : text)).text,
       ...(seenOnce && { seenOnce }),
       entries,
-      // What is gone and is not asked about tonight holds nothing any more.
+      // What is gone holds nothing any more.
       sources: of.flatMap(({ source, line: _, at, state, ...said }) =>
-        at === null || (state === 'gone' && !context.entries.has(source)) ? [] : { id: source, at, ...said },
+        at === null || state === 'gone' ? [] : { id: source, at, ...said },
       ),
       isPersons: of.length === 0,
       ...(of.length > 0 && entries.length === 0 && { isPrograms: true }),

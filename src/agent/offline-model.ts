@@ -180,7 +180,7 @@ interface ShownLine {
   writer?: string;
 }
 
-const LINE = /^\[([0-9a-f]{8})(?: seen once \S+)?( person| program)?(?: withdrawn [^\]]+)?\] (.*)$/gm;
+const LINE = /^\[([0-9a-f]{8})(?: seen once \S+)?( person| program)?\] (.*)$/gm;
 
 /** The lines of the topics that a dream shows. */
 export function linesIn(topics: string): ShownLine[] {
@@ -206,15 +206,14 @@ const OTHERWISE = 'Said otherwise since.';
 export function sortEntries(question: string): JsonObject[] {
   const shown = partOf(question, 'topics');
   const lines = linesIn(shown);
-  const withdrawn = entriesIn(partOf(question, 'withdrawn')).map(({ id }) => id);
-  const waiting = entriesIn(partOf(question, 'entries')).filter(({ id }) => !withdrawn.includes(id));
+  const waiting = entriesIn(partOf(question, 'entries'));
   const facts = [...Map.groupBy(waiting, ({ text }) => text)].map(([text, same]) => {
     const line = lines.find((each) => each.text === text);
     return { text, type: same[0]?.type ?? '', entries: same.map(({ id }) => id), at: same.at(-1)?.at ?? '', line };
   });
   const known = `${shown}\n${partOf(question, 'others')}`.split('\n').map((row) => row.replace(/^### /, ''));
   const pinned = /^\(pinned, nothing goes into them: (.*)\)$/m.exec(known.join('\n'))?.[1]?.split(', ') ?? [];
-  const operations = facts.map(({ text, type, entries, at, line }, n): JsonObject => {
+  return facts.map(({ text, type, entries, at, line }, n): JsonObject => {
     const later = facts.find(
       (other, m) => isOpposite(other.text, text) && (other.at > at || (other.at === at && m > n)),
     );
@@ -230,11 +229,4 @@ export function sortEntries(question: string): JsonObject[] {
     const isKnown = known.some((row) => row.startsWith(`${topic}.md (`) || row.startsWith(`${topic} (`));
     return { ...put, topic, ...(!isKnown && { description, type }), reason: 'Not in memory yet.' };
   });
-  const gone = {
-    kind: 'drop',
-    entries: withdrawn,
-    because: 'withdrawn',
-    reason: 'Withdrawn; nothing rests on it alone.',
-  };
-  return [...operations, ...(withdrawn.length > 0 ? [gone] : [])];
 }

@@ -156,11 +156,11 @@ export function printEstimate(estimate: DreamEstimate, { json }: Printing): void
     print(estimate);
     return;
   }
-  const { model, entries, withdrawn, requests, inputTokens, outputTokens, microUsd } = estimate;
+  const { model, entries, requests, inputTokens, outputTokens, microUsd } = estimate;
   for (const [at, { input }] of requests.entries()) print(`--- request ${at + 1} of ${requests.length} ---\n${input}`);
   const unpriced = programOf(model) ? "paid as the program's login pays" : 'no price known';
   const cost = microUsd === null ? unpriced : `about $${(microUsd / 1_000_000).toFixed(4)}`;
-  const news = `${sayCount(entries, 'entry')}${withdrawn > 0 ? `, ${withdrawn} withdrawn` : ''}`;
+  const news = `${sayCount(entries, 'entry')}`;
   const size = `about ${inputTokens} tokens in, ${outputTokens} out`;
   print(
     `dry run: ${news}; ${sayCount(requests.length, 'request')} to ${model}, ${size}, ${cost}. Nothing was changed.`,

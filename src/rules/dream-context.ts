@@ -52,7 +52,7 @@ export interface Drop {
 
 /** Why an entry may be left out. The first two name what stands for it; the last three are taken at the model's word. */
 const BY_ANOTHER = ['duplicate', 'gave-way'] as const;
-export const DROP_REASONS = [...BY_ANOTHER, 'withdrawn', 'ephemeral', 'in-repository', 'unsupported'] as const;
+export const DROP_REASONS = [...BY_ANOTHER, 'ephemeral', 'in-repository', 'unsupported'] as const;
 
 export interface Rename {
   kind: 'rename';
@@ -85,7 +85,6 @@ export interface KnownEntry {
   person?: string;
   /** Where it was said; a subagent's is `<session>/<agent>`. */
   session: string;
-  isWithdrawn: boolean;
 }
 
 /** What a line rests on. */
@@ -171,12 +170,6 @@ export const isOthers = ({ isPersons, isPrograms = false }: Pick<KnownLine, 'isP
 /** Whether a person asked to remember it, by a command or in a log: no session said it. */
 export const isAskedFor = ({ by, session }: Pick<KnownEntry, 'by' | 'session'>) =>
   by === 'person' || (by === 'human' && session === '');
-
-/** Whether a person takes something out of the logs by it: nothing comes, and all its entries are withdrawn. */
-export function isWithdrawal(operation: Operation, { entries }: DreamContext): boolean {
-  const isGone = (id: string) => entries.get(id)?.isWithdrawn === true;
-  return operation.kind === 'put' && linesIn(operation).length === 0 && entryIds(operation).every(isGone);
-}
 
 /** The topic that holds a line: of several the preferred one, else one that may be changed; undefined for none. */
 export function topicOfLine<T extends KnownTopic>(line: string, context: DreamContext<T>, preferred?: string) {
@@ -264,8 +257,8 @@ const GAVE_WAY =
 
 /** Of two paths of an entry the old and the new one, where it says that the old one gave way, or of the new one all that it changes. */
 export function renamesOf(put: Put, context: DreamContext): [string, string][] {
-  return knownEntries(context, entryIds(put)).flatMap(({ text, changes = '', isWithdrawn }) => {
-    const named = isWithdrawn ? [] : literals(`${text}\n${changes}`).map((value) => value.replace(/\/$/, ''));
+  return knownEntries(context, entryIds(put)).flatMap(({ text, changes = '' }) => {
+    const named = literals(`${text}\n${changes}`).map((value) => value.replace(/\/$/, ''));
     const paths = [...new Set(named)].filter((value) => PATH.test(value) && !/\s/.test(value));
     const both = paths.length === 2 ? ([paths, paths.toReversed()] as [string, string][]) : [];
     const says = (what: string) => keepsAllOf({ text: what, isPersons: false }, text);
@@ -283,20 +276,16 @@ export const renamedIn = (text: string, renames: [string, string][]) =>
 
 /**
  * The topics that lose a line to an operation. What is no longer true is true nowhere: it goes from every topic where
- * nocturne may change it. Of a line that a new one carries one copy is changed, since the others still hold; what is
- * withdrawn takes the copies along that rest on nothing else.
+ * nocturne may change it. Of a line that a new one carries one copy is changed, since the others still hold.
  */
 export function topicsLosing<Topic extends KnownTopic>(line: string, put: Put, context: DreamContext<Topic>): Topic[] {
   const own = topicOfLine(line, context, put.topic);
   const known = own?.lines.get(line);
   if (!own || !known) return [];
   if (carrierOf(known, put, context)) return [own];
-  const isByWithdrawal = isWithdrawal(put, context);
-  const isGone = ({ id }: LineSource) => context.entries.get(id)?.isWithdrawn === true;
-  const losing = [...context.topics.values()].filter((topic) => {
-    const copy = topic.lines.get(line);
-    if (topic.isPinned || !copy || isOthers(copy)) return false;
-    return !isByWithdrawal || (copy.sources?.length !== 0 && copy.sources?.every(isGone));
+  const losing = [...context.topics.values()].filter(({ isPinned, lines }) => {
+    const copy = lines.get(line);
+    return !isPinned && copy && !isOthers(copy);
   });
   return losing.length > 0 ? losing : [own];
 }

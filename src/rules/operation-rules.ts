@@ -18,7 +18,6 @@ import {
   isOfOne,
   isOthers,
   isSameHabit,
-  isWithdrawal,
   type KnownEntry,
   type KnownLine,
   keepsAllOf,
@@ -119,8 +118,7 @@ function* togetherFaults(put: Put, night: Night): Faults {
   const losing = out.flatMap((id) => topicsLosing(id, put, context).map(({ name: topic }) => ({ id, topic })));
   const other = losing.find(({ id, topic }) => night.gone.get(keyOf(id, topic)) !== put);
   if (other) yield `line ${other.id} is taken out by another operation already.`;
-  // What a person took out of the logs counts for nothing.
-  const loss = isWithdrawal(put, context) ? 0 : Math.max(0, losing.length - lines.length);
+  const loss = Math.max(0, losing.length - lines.length);
   const [lost, before = Number.POSITIVE_INFINITY] = [night.lost + loss, context.lines];
   if (loss === 0 || lost < FREE_LOSS_LINES || lost * 4 <= before) night.lost = lost;
   else yield `with it ${lost} of ${before} lines would go, more than a quarter: leave what still holds.`;
@@ -146,16 +144,15 @@ function isTaken(name: string, { topics }: DreamContext): string | undefined {
 /** Of a night of which much is dropped for reasons that code cannot check, the operations that do it. */
 function* tooManyDrops(drop: Drop, night: Night): Faults {
   const { context } = night;
-  const standing = [...context.entries.values()].filter((entry) => !entry.isWithdrawn).length;
   const own = knownEntries(context, drop.entries).filter((entry) => isAtItsWord(drop, entry, context));
   const dropped = night.dropped + own.length;
-  if (dropped <= FREE_DROPS || dropped * 2 <= standing) night.dropped = dropped;
+  if (dropped <= FREE_DROPS || dropped * 2 <= context.entries.size) night.dropped = dropped;
   else yield 'with it too many entries are dropped at your word: keep what may be of use.';
 }
 
 /** What an implied entry's quotes do not show, and what stands elsewhere in its words, goes without a limit. */
 function isAtItsWord({ because, of = '' }: Drop, entry: KnownEntry, context: DreamContext): boolean {
-  if (entry.isWithdrawn || (because === 'unsupported' && entry.strength === 'implied')) return false;
+  if (because === 'unsupported' && entry.strength === 'implied') return false;
   const other = context.entries.get(of)?.text ?? topicOfLine(of, context)?.lines.get(of)?.text;
   if (because === 'duplicate' && other !== undefined) return shareIn(entry.text, other) < SAID_THERE;
   return !(because === 'gave-way' && other !== undefined && sharesTopic(entry.text, other));
@@ -202,18 +199,13 @@ function refusalOfTaking(id: string, put: Put, context: DreamContext): string | 
   const entries = knownEntries(context, entryIds(put));
   const sources = topicsLosing(id, put, context).flatMap(({ lines }) => lines.get(id)?.sources ?? []);
   const isRule = topic.type === 'user' || topic.type === 'feedback';
-  const other = entries.find(
-    (each) => !each.isWithdrawn && (isRule ? each.person : !sources.every((source) => isOfOne(source, each))),
-  );
+  const other = entries.find((each) => (isRule ? each.person : !sources.every((source) => isOfOne(source, each))));
   if (other) return `(${text}) is of another person than ${other.id}: put that in apart`;
-  const isSource = ({ id: entry, isWithdrawn }: KnownEntry) => isWithdrawn && sources.some((each) => each.id === entry);
-  if (linesIn(put).length === 0 && entries.some(isSource)) return null;
   // What is newer stays; an older statement only adds to it.
   if (linesIn(put).some((line) => keepsAllOf(known, line.text))) return null;
   const cited = new Set(linesIn(put).flatMap((line) => line.entries));
-  const standing = entries.filter((each) => !each.isWithdrawn && (cited.size === 0 || cited.has(each.id)));
-  const newest = newestAt(sources.filter((source) => !context.entries.get(source.id)?.isWithdrawn));
-  if (newestAt(standing) < newest)
+  const standing = entries.filter(({ id: entry }) => cited.size === 0 || cited.has(entry));
+  if (newestAt(standing) < newestAt(sources))
     return `(${text}) rests on a statement which is newer: drop these as gave-way, of ${id}`;
   if (carrierOf(known, put, context)) return null;
   // A newer finding takes the place of an older one.
@@ -231,7 +223,6 @@ function refusalOfTaking(id: string, put: Put, context: DreamContext): string | 
 function* remainsFaults(id: string, put: Put, { operations, context }: Night): Faults {
   const known = topicOfLine(id, context, put.topic)?.lines.get(id) as KnownLine;
   const entries = knownEntries(context, entryIds(put));
-  if (entries.length > 0 && entries.every((entry) => entry.isWithdrawn)) return;
   const coming = operations.flatMap(linesIn).map(({ text }) => text);
   const told = [...coming, ...(put.over ?? []), ...entries.flatMap((entry) => [...saidBy(entry), entry.changes ?? ''])];
   const lost = missingIn(lastingValues(known.text, newestAt(known.sources ?? [])), told);
@@ -259,7 +250,6 @@ function* lineFaults(line: NewLine, put: Put, night: Night): Faults {
     return yield `the line ${text} cites no entry: only what is left of a line in "out" may, its words in their order, without what changed${sayStray(line, taken)}.`;
   const cited = knownEntries(context, line.entries).map((entry) => withAgain(entry, out));
   if (cited.length < line.entries.length) return;
-  for (const { id, isWithdrawn } of cited) if (isWithdrawn) yield `the line ${text} cites ${id}, which is withdrawn.`;
   const others = cited.filter(({ by }) => by !== 'human' && by !== 'person');
   for (const { id, by, person } of isRule ? cited : [])
     if (person || (by !== 'human' && by !== 'person'))
@@ -318,7 +308,7 @@ function* lostFaults(put: Put, { operations, context }: Night): Faults {
   const lines = linesIn(put);
   const cited = new Set(lines.flatMap((line) => line.entries));
   const old = linesOut(put).flatMap((id) => topicOfLine(id, context, put.topic)?.lines.get(id)?.text ?? []);
-  for (const entry of knownEntries(context, entryIds(put)).filter(({ isWithdrawn }) => !isWithdrawn)) {
+  for (const entry of knownEntries(context, entryIds(put))) {
     const { id, at, text, changes = '' } = entry;
     // Where lines only keep what is left of those that go, it takes out the rest.
     if (cited.size > 0 && !cited.has(id)) {
@@ -343,13 +333,10 @@ function* dropFaults(drop: Drop, night: Night): Faults {
   const isOf = because === 'duplicate' || because === 'gave-way';
   if (!isOf && of !== undefined) yield '"of" belongs to a duplicate, or to what gave way.';
   for (const entry of knownEntries(night.context, drop.entries)) {
-    const { id, isWithdrawn } = entry;
-    const isWrong = isWithdrawn !== (because === 'withdrawn');
-    const problem = isOf && !isWrong && (of === undefined ? 'say of what' : refusalOfDropping(entry, drop, night));
-    if (isWrong) yield `${id} is ${isWithdrawn ? 'withdrawn: say so as the reason' : 'not withdrawn'}.`;
+    const { id } = entry;
+    const problem = isOf && (of === undefined ? 'say of what' : refusalOfDropping(entry, drop, night));
     if (problem) yield `${id} as ${because}: ${problem}.`;
-    if (!isOf && !isWithdrawn && isAskedFor(entry))
-      yield `${id} is what a person asked to remember: put it into a topic.`;
+    if (!isOf && isAskedFor(entry)) yield `${id} is what a person asked to remember: put it into a topic.`;
   }
   yield* tooManyDrops(drop, night);
 }
@@ -362,8 +349,7 @@ function refusalOfDropping(entry: KnownEntry, drop: Drop, { operations, context,
   const there = other ? citing.map(({ text }) => text).join('\n') : (line?.text ?? '');
   if (other) {
     const isKept = operations.some((each) => keeps(each) && entryIds(each).includes(id));
-    if (id === entry.id || other.isWithdrawn || (because === 'duplicate' ? there === '' : !isKept))
-      return `${id} is in no line`;
+    if (id === entry.id || (because === 'duplicate' ? there === '' : !isKept)) return `${id} is in no line`;
   } else if (!line) return `${id} is neither a line nor an entry of tonight`;
   else if (context.topics.keys().some((name) => gone.has(keyOf(id, name))))
     return `line ${id} is taken out: name what comes in its place`;

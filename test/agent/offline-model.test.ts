@@ -106,12 +106,11 @@ test('at night each entry goes under the topic of its type, joins the line that 
   ];
   const topics = [
     '### working-agreements.md (feedback) — Rules',
-    '[0000000a withdrawn e_0a] Always use tabs.',
+    '[0000000a] Always use tabs.',
     '[0000000b person] Never push to main.',
   ];
   const values = { today: '2026-10-08', instructions: 'none', sessions: 'none', others: 'user-profile (user)' };
-  const withdrawn = entry('e_0a', 'feedback', 'Always use tabs.');
-  const shown = { ...values, entries: entries.join('\n'), topics: topics.join('\n'), withdrawn };
+  const shown = { ...values, entries: entries.join('\n'), topics: topics.join('\n') };
   const [called] = await calledWith<object>((await renderPrompt('dream-input', shown)).text, 'propose_operations');
   expect(proposalSchema.parse(called).operations).toMatchObject([
     { kind: 'put', in: [{ entries: ['e_01'] }], topic: 'working-agreements', out: ['0000000a'] },
@@ -119,7 +118,6 @@ test('at night each entry goes under the topic of its type, joins the line that 
     { kind: 'put', topic: 'user-profile', in: [{ text: 'The user prefers tea.', entries: ['e_03', 'e_05'] }] },
     { kind: 'put', topic: 'project-facts', type: 'project', in: [{ entries: ['e_04'] }] },
     { kind: 'put', topic: 'working-agreements', in: [{ entries: ['e_06'] }] },
-    { kind: 'drop', entries: ['e_0a'], because: 'withdrawn' },
   ]);
 });
 

@@ -18,7 +18,6 @@ const KNOWN: Record<string, object> = {
   earlier: { at: '2026-11-01T09:00:00.000Z' },
   later: { at: '2026-11-21T09:00:00.000Z' },
   implied: { strength: 'implied' },
-  withdrawn: { isWithdrawn: true },
   tool: { by: 'tool' },
   remembered: { session: '' },
   "person's": { isPersons: true },
@@ -64,7 +63,7 @@ function readCase(text: string): [string, Case] {
       if (mark === '-') out.push(`l${lines.length}`);
     } else if (mark === '~') {
       const id = `e${entries.length + 1}`;
-      const by = { id, session: `s${id}`, at: DAY, by: 'human', quotes: [], isWithdrawn: false };
+      const by = { id, session: `s${id}`, at: DAY, by: 'human', quotes: [] };
       entries.push({ type: 'project', strength: 'stated', ...by, ...given });
     } else if (mark === '~>') (entries.at(-1) as KnownEntry).changes = row.slice(3);
     else if (mark === 'put') {
@@ -333,11 +332,6 @@ a line is said again
 ~ Use npm.
 put Use npm.
 ! stands there already
-
-a line cites what is withdrawn
-~ (withdrawn) Use npm.
-put Use npm.
-! which is withdrawn
 
 the newer of one night gives way to the older
 ~ (earlier) Use yarn for installs.

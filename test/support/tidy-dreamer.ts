@@ -37,10 +37,9 @@ export function subjectOf(text: string): string {
 
 function propose(input: string, topicOf: (subject: string, type: string) => string): Operation[] {
   const lines = linesIn(partOf(input, 'topics'));
-  const withdrawn = entriesIn(partOf(input, 'withdrawn')).map(({ id }) => id);
   const entries = entriesIn(partOf(input, 'entries')).sort((a, b) => (a.at < b.at ? -1 : 1));
   const newest = new Map(entries.map((entry) => [subjectOf(entry.text), entry]));
-  const operations = entries.map((entry): Operation => {
+  return entries.map((entry): Operation => {
     const subject = subjectOf(entry.text);
     const topic = topicOf(subject, entry.type);
     const own = lines.find((line) => subjectOf(line.text) === subject && !line.writer);
@@ -54,8 +53,6 @@ function propose(input: string, topicOf: (subject: string, type: string) => stri
     const description = `About ${topic.replaceAll('-', ' ')}`;
     return { ...put, topic, type: entry.type as 'project', description, reason: 'New.' };
   });
-  if (withdrawn.length === 0) return operations;
-  return [...operations, { kind: 'drop', entries: withdrawn, because: 'withdrawn', reason: 'Taken back.' }];
 }
 
 /**

@@ -66,8 +66,6 @@ test('a home is taken in once, with what was learned, pinned, paused, proposed a
   expect(await kept(NAMES)).toBe(0);
   expect((await run('next', ...at)).stdout).toContain(PNPM);
   expect((await run('why', PNPM, ...at)).stdout).toContain('11111111');
-  const proposals = await json<{ kind: string; state: string }[]>('review', ...at);
-  expect(proposals.map(({ kind, state }) => `${kind} ${state}`)).toEqual(['add waiting', 'add waiting']);
   expect(await json(...at)).toMatchObject({ spendToday: { usedTokens: 660 } });
   expect(await run('check', ...at)).toMatchObject({ code: 0 });
   for (const digit of ['1', '2', '3', '4']) expect((await run('learn', old.session(digit))).code).toBe(0);

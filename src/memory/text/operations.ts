@@ -264,10 +264,9 @@ function lineOf(
   const isCarried = (known: DraftLine) => carrierOf(known, put, context) === line || isPart(known);
   const carried = whole ? [whole] : [...gone.values()].filter(isCarried);
   const inherited = carried.flatMap(({ sources = [] }) => sources);
-  const standing = inherited.filter(({ id }) => !context.entries.get(id)?.isWithdrawn);
   const cited = knownEntries(context, line.entries).map((entry) => withAgain(entry, gone));
   const { seenOnce, isFound } = certaintyOf(line.text, { cited, carried });
-  const entries = [...new Set([...line.entries, ...standing.map(({ id }) => id)])];
+  const entries = [...new Set([...line.entries, ...inherited.map(({ id }) => id)])];
   const text = seenOnce ? markSeenOnce(line.text, seenOnce, isFound) : line.text;
   return { text, entries, ...(seenOnce && { seenOnce }) };
 }
@@ -293,19 +292,15 @@ export function renamed(text: string | null, name: string): string | null {
 }
 
 /** Topics with the ids of the lines that are shown of each, as the model is shown them. */
-export function renderTopics(shown: Map<Draft, Set<string>>, withdrawn: Set<string>): string {
+export function renderTopics(shown: Map<Draft, Set<string>>): string {
   return [...shown]
     .map(([topic, ids]) => {
       const lines = [...topic.lines]
         .filter(([id]) => ids.has(id))
         .map(([id, line]) => {
-          const lost = line.entries.filter((entry) => withdrawn.has(entry));
-          const left = line.entries.filter((entry) => !withdrawn.has(entry));
-          const also = left.length > 0 ? `, also ${left.join(' ')}` : '';
           const once = line.seenOnce ? ` seen once ${line.seenOnce}` : '';
           const writer = line.isPrograms ? ' program' : line.isPersons ? ' person' : '';
-          const mark = writer || (lost.length > 0 ? ` withdrawn ${lost.join(' ')}${also}` : '');
-          return `[${id}${once}${mark}] ${line.text}`;
+          return `[${id}${once}${writer}] ${line.text}`;
         });
       const more = topic.lines.size - lines.length;
       if (more > 0) lines.push(`(${more} more ${more === 1 ? 'line' : 'lines'} not shown)`);
@@ -319,7 +314,7 @@ export function entryLines(
   entries: KnownEntry[],
   { sessions, changed }: { sessions: string[]; changed: Map<string, string[]> },
 ): string {
-  const lines = entries.map(({ isWithdrawn: _, speakers = [], quotes, ...entry }) => {
+  const lines = entries.map(({ speakers = [], quotes, ...entry }) => {
     const session = nameOfSession(sessions.indexOf(sessionOf(entry)));
     const old = changed.get(entry.id);
     const said = quotes.map((quote, at) => (speakers[at] ? { by: speakers[at], quote } : quote));

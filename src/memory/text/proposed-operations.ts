@@ -237,7 +237,7 @@ function corroborated(operation: Operation, context: DreamContext): Operation {
   const topic = topicOfLine(of, context);
   const line = topic?.lines.get(of);
   const cited = knownEntries(context, ids).map((entry) => (line ? withAgain(entry, new Map([[of, line]])) : entry));
-  if (!topic || !line?.seenOnce || isOthers(line) || cited.some(({ isWithdrawn }) => isWithdrawn)) return operation;
+  if (!topic || !line?.seenOnce || isOthers(line)) return operation;
   if (certaintyOf(line.text, { cited, carried: [line] }).unsure.length > 0) return operation;
   return { kind: 'put', topic: topic.name, out: [of], in: [{ text: line.text, entries: ids }], reason };
 }
