@@ -1,7 +1,7 @@
 // Memory snapshots: topics of a memory that lie in the working tree, for everybody who works there.
 //
-// Create: choose the topics, refuse secrets unless they are taken out, leave alone what this memory never took in, and write the
-// files; the snapshot is entered as applied here, so that its next version is a change to it.
+// Create: choose the topics, refuse secrets unless they are taken out, and write the files; the snapshot is entered as applied here, so
+// that its next version is a change to it.
 //
 // Apply: read it; then, in one commit beside no dream, add what is missing, update what was not changed since the last one,
 // merge where lines do not collide. What is here is never overwritten, and a topic whose new lines tell an agent what to do stays
@@ -10,7 +10,7 @@
 import { join } from 'node:path';
 import { AppError, attempt } from '../src/base/errors.ts';
 import { listNames } from '../src/base/files/directories.ts';
-import { readTextNow, removeFile, statNow, writeWhole } from '../src/base/files/files.ts';
+import { removeFile, writeWhole } from '../src/base/files/files.ts';
 import { locateSecrets, redact } from '../src/base/secrets/redact-text.ts';
 import { newId, type Sql } from '../src/db/sql.ts';
 import { commit, type FileChange, lookInto, withRows } from '../src/memory/commit.ts';
@@ -23,7 +23,6 @@ import {
   type ForeignLine,
   GIT_ATTRIBUTES,
   type MemorySnapshot,
-  MOST,
   memorySnapshotDir,
   readMemorySnapshot,
   type SnapshotOffer,
@@ -34,28 +33,25 @@ import {
 import { isTopicPath, parseTopic, partSeenOnce } from '../src/memory/text/topic.ts';
 import type { Change } from '../src/memory/undo-rows.ts';
 
-/** A topic and what would become of it, or became. `withheld`: it speaks to an agent. `dropped`: only older ones held it. */
+/** A topic and what would become of it, or became. `withheld`: it speaks to an agent. */
 export interface SnapshotTopic {
   path: string;
-  step: TopicStep | 'withheld' | 'dropped';
+  step: TopicStep | 'withheld';
   /** What it says to an agent, where that is why it is withheld. */
   lines: ForeignLine[];
 }
 
-type AppliedSnapshot = { id: string; appliedAt: string };
-
 export interface SnapshotCheck {
-  /** `older`: it was applied once, and another one since. */
-  state: 'none' | 'not-applied' | 'newer' | 'up-to-date' | 'older';
+  /** `newer`: another one was applied here. */
+  state: 'none' | 'not-applied' | 'newer' | 'up-to-date';
   snapshot: string | null;
-  applied: AppliedSnapshot | null;
   /** All that are not the same here. */
   topics: SnapshotTopic[];
 }
 
 export interface ApplyReport {
   /** All but `applied` changed no topic. */
-  outcome: 'applied' | 'unchanged' | 'none' | 'older' | 'busy';
+  outcome: 'applied' | 'unchanged' | 'none' | 'busy';
   snapshot: string | null;
   topics: SnapshotTopic[];
   /** With which it can be undone; null where nothing was changed. */
@@ -64,17 +60,14 @@ export interface ApplyReport {
 
 // What was applied, by the jobs that were not taken back, and what the next merge starts from.
 
-/** The newest first. */
-async function appliedTo(sql: Sql, memory: string): Promise<AppliedSnapshot[]> {
-  const rows = await sql.all<{ request: string; at: string }>(
-    `select distinct job.request, change.at, change.n from job join change on change.job = job.id
-     where job.memory = ? and job.kind = 'snapshot' and change.undone_by is null order by change.n desc`,
+/** Ids of the snapshots that were applied, or made here. */
+async function appliedTo(sql: Sql, memory: string): Promise<Set<string | undefined>> {
+  const rows = await sql.all<{ request: string }>(
+    `select job.request from job join change on change.job = job.id
+     where job.memory = ? and job.kind = 'snapshot' and change.undone_by is null`,
     memory,
   );
-  return rows.flatMap(({ request, at }) => {
-    const { snapshot: id } = JSON.parse(request) as { snapshot?: string };
-    return id ? { id, appliedAt: at } : [];
-  });
+  return new Set(rows.map(({ request }) => (JSON.parse(request) as { snapshot?: string }).snapshot));
 }
 
 async function basesOf(sql: Sql, memory: string): Promise<Map<string, string>> {
@@ -105,9 +98,9 @@ export async function offeredSnapshot(
     () => null,
   );
   if (found === null) return null;
-  const applied = memory ? await appliedTo(memory.sql, memory.id) : [];
-  if (applied.some(({ id }) => id === found.id)) return null;
-  return applied.length > 0 ? 'newer' : 'first';
+  const applied = memory ? await appliedTo(memory.sql, memory.id) : new Set();
+  if (applied.has(found.id)) return null;
+  return applied.size > 0 ? 'newer' : 'first';
 }
 
 // Looking, and taking in.
@@ -118,25 +111,23 @@ export async function checkMemorySnapshot(
   { memories, memory }: { memories: Memories; memory: MemoryRow | null },
 ): Promise<SnapshotCheck> {
   const snapshot = readMemorySnapshot(tree);
+  if (!snapshot) return { state: 'none', snapshot: null, topics: [] };
   const { db: sql } = memories;
   if (memory) await lookInto(memories, { memory: memory.id, paths: 'all' });
-  const all = memory ? await appliedTo(sql, memory.id) : [];
+  const applied = memory ? await appliedTo(sql, memory.id) : new Set();
   const bases = memory ? await basesOf(sql, memory.id) : new Map<string, string>();
-  const texts = new Map<string, string | null>();
-  for (const { path } of snapshot?.topics ?? [])
-    texts.set(path, memory ? ((await headAt(sql, memory.id, path))?.content?.toString() ?? null) : null);
-  const applied = all[0] ?? null;
-  if (!snapshot) return { state: 'none', snapshot, applied, topics: [] };
-  const brought = snapshot.topics.map((topic) =>
-    bring(topic, { base: bases.get(topic.path), ours: texts.get(topic.path) ?? null, isTrusted: false }),
-  );
-  const topics = [...brought, ...dropped(snapshot, bases)].filter(({ step }) => step !== 'same');
-  const { id } = snapshot;
-  const hasNews = topics.some(({ step }) => step !== 'own' && step !== 'dropped');
-  const wasApplied = all.some((each) => each.id === id);
-  const isUpToDate = applied?.id === id || (!wasApplied && !hasNews);
-  const state = isUpToDate ? 'up-to-date' : wasApplied ? 'older' : applied ? 'newer' : 'not-applied';
-  return { state, snapshot: id, applied, topics: topics.map(told) };
+  const topics: SnapshotTopic[] = [];
+  for (const topic of snapshot.topics) {
+    const ours = memory ? ((await headAt(sql, memory.id, topic.path))?.content?.toString() ?? null) : null;
+    const brought = bring(topic, { base: bases.get(topic.path), ours, isTrusted: false });
+    if (brought.step !== 'same') topics.push(told(brought));
+  }
+  const isUpToDate = applied.has(snapshot.id) || topics.every(({ step }) => step === 'own');
+  return {
+    state: isUpToDate ? 'up-to-date' : applied.size > 0 ? 'newer' : 'not-applied',
+    snapshot: snapshot.id,
+    topics,
+  };
 }
 
 /**
@@ -151,9 +142,7 @@ export async function applyMemorySnapshot(
   const report: ApplyReport = { outcome: 'none', snapshot: snapshot?.id ?? null, topics: [], job: null };
   if (!snapshot) return report;
   const { id: memory, dir } = await openMemory();
-  const all = await appliedTo(memories.db, memory);
-  const isKnown = all.some(({ id }) => id === snapshot.id);
-  if (isKnown && all[0]?.id !== snapshot.id) return { ...report, outcome: 'older' };
+  const isKnown = (await appliedTo(memories.db, memory)).has(snapshot.id);
   const job = newId('job');
   const by = { job, actor: { kind: 'user', id: null } } as const;
   await commit(memories, { memory, paths: 'all' }, by, async (sql) => {
@@ -174,7 +163,7 @@ export async function applyMemorySnapshot(
     );
     const index = await withBuiltIndex(sql, { id: memory, dir }, files, isChanged);
     return withRows(index, async (change) => {
-      report.topics = [...brought, ...dropped(snapshot, bases)].map(told);
+      report.topics = brought.map(told);
       report.outcome = isChanged() ? 'applied' : 'unchanged';
       if (isKnown && !isChanged()) return;
       const taken = new Set(brought.filter(({ step }) => step !== 'withheld').map(({ path }) => path));
@@ -200,11 +189,6 @@ function bring(
   return { path, step: 'withheld', text: here.ours, lines };
 }
 
-function dropped(snapshot: MemorySnapshot, bases: ReadonlyMap<string, string>): SnapshotTopic[] {
-  const held = new Set(snapshot.topics.map(({ path }) => path));
-  return [...bases.keys()].filter((path) => !held.has(path)).map((path) => ({ path, step: 'dropped', lines: [] }));
-}
-
 function changes(step: SnapshotTopic['step']): boolean {
   return step === 'add' || step === 'update' || step === 'merge';
 }
@@ -222,13 +206,10 @@ interface CreateRequest {
   topics: string[];
   /** Take secrets out instead of refusing. */
   isRedacted: boolean;
-  /** Replace a snapshot that this memory never took in, or one that is broken. */
-  isReplacing: boolean;
 }
 
 export interface CreateReport {
-  /** `unchanged`: the snapshot that is there holds just this. */
-  outcome: 'created' | 'unchanged';
+  outcome: 'created';
   dir: string;
   id: string;
   topics: string[];
@@ -238,12 +219,11 @@ export interface CreateReport {
   commanding: { path: string; line: number; text: string }[];
 }
 
-/** Errors: `bad-input` where no topic is chosen, `refused` for a secret and for a snapshot that is not to be replaced. */
+/** What lies there is replaced: git has it. Errors: `bad-input` where no topic is chosen, `refused` for a secret. */
 export async function createMemorySnapshot(
   request: CreateRequest,
   { memories, memory }: { memories: Memories; memory: MemoryRow },
 ): Promise<CreateReport> {
-  const { db } = memories;
   const chosen = await chooseTopics(request.topics, { memories, memory });
   const secrets: { path: string; line: number; rule: string }[] = [];
   const topics: { path: string; text: string }[] = [];
@@ -258,47 +238,17 @@ export async function createMemorySnapshot(
     });
   }
   const dir = memorySnapshotDir(request.tree);
-  const large = topics.find(({ text }) => Buffer.byteLength(text) > MOST.topicBytes);
-  if (large || topics.length > MOST.topics) {
-    throw new AppError(
-      'bad-input',
-      `A memory snapshot cannot hold ${large?.path ?? topics.length} topics: it is too much.`,
-      {
-        remedy: `Name fewer topics: at most ${MOST.topics} of ${MOST.topicBytes} bytes each.`,
-      },
-    );
-  }
   const snapshot = snapshotOf(topics);
   const files = [{ path: '.gitattributes', text: GIT_ATTRIBUTES }, ...snapshot.topics];
-  const read = () => readMemorySnapshot(request.tree);
-  const before = request.isReplacing ? attempt(read, () => null, 'bad-input') : read();
-  const applied = await appliedTo(db, memory.id);
-  const isKnown = before === null || before.id === snapshot.id || applied.some(({ id }) => id === before.id);
-  if (!isKnown && !request.isReplacing) {
-    throw new AppError('refused', `The memory snapshot in ${dir} holds what this memory never took in.`, {
-      remedy: 'Run nocturne snapshot apply first, or replace it with --replace.',
-    });
-  }
-  let isChanged = false;
-  for (const { path: name, text } of files) {
-    const path = join(dir, name);
-    // A link of the repository's is replaced, never written through.
-    if (statNow(path)?.isFile && readTextNow(path) === text) continue;
-    writeWhole(path, text);
-    isChanged = true;
-  }
-  for (const name of listNames(dir)) {
-    if (!name.endsWith('.md') || files.some(({ path }) => path === name)) continue;
-    removeFile(join(dir, name));
-    isChanged = true;
-  }
-  if (applied[0]?.id !== snapshot.id) {
-    const by = { job: newId('job'), actor: { kind: 'user', id: null } } as const;
-    const rows = (change: Change) => enter(change, memory.id, { snapshot, outcome: 'created' });
-    await commit(memories, { memory: memory.id, paths: [] }, by, async () => ({ files: [], rows }));
-  }
+  // A link of the repository's is replaced, never written through.
+  for (const { path, text } of files) writeWhole(join(dir, path), text);
+  for (const name of listNames(dir))
+    if (name.endsWith('.md') && !files.some(({ path }) => path === name)) removeFile(join(dir, name));
+  const by = { job: newId('job'), actor: { kind: 'user', id: null } } as const;
+  const rows = (change: Change) => enter(change, memory.id, { snapshot, outcome: 'created' });
+  await commit(memories, { memory: memory.id, paths: [] }, by, async () => ({ files: [], rows }));
   return {
-    outcome: isChanged ? 'created' : 'unchanged',
+    outcome: 'created',
     dir,
     id: snapshot.id,
     topics: snapshot.topics.map(({ path }) => path),

@@ -99,23 +99,19 @@ const snapshot: CommandSpec = {
   about: 'a copy of topics in the repository, for everybody who works there',
 };
 
-const create: CommandSpec<CommonOptions & { redacted?: boolean; replace?: boolean }, [string[]]> = {
+const create: CommandSpec<CommonOptions & { redacted?: boolean }, [string[]]> = {
   name: 'snapshot create',
   about: 'copy topics into .claude/memory-snapshot of the working tree, to be committed',
   args: [['[topics...]', 'which (default: all of type project and reference)']],
-  options: [
-    ['--redacted', 'take secrets out instead of refusing'],
-    ['--replace', 'replace a snapshot that is broken, or that was never applied here'],
-    ...MEMORY,
-  ],
+  options: [['--redacted', 'take secrets out instead of refusing'], ...MEMORY],
   json: '{ outcome, dir, id, topics, redacted, commanding: [{ path, line, text }] }',
   more: 'Logs and evidence stay with you.',
   examples: ['snapshot create deploys.md staging.md && git add .claude/memory-snapshot'],
   async inApp(app, call) {
-    const { redacted: isRedacted = false, replace: isReplacing = false, json } = call.options;
+    const { redacted: isRedacted = false, json } = call.options;
     const topics = call.args[0].map((topic) => topic.replace(/(?:\.md)?$/i, '.md'));
     const at = { memories: app.memories, memory: await app.memoryFor() };
-    const report = await createMemorySnapshot({ tree: treeTop(), topics, isRedacted, isReplacing }, at);
+    const report = await createMemorySnapshot({ tree: treeTop(), topics, isRedacted }, at);
     print(json ? report : describeCreated(report));
     if (report.commanding.length === 0) return;
     note('These lines tell an agent what to do; who applies the snapshot gets their topics only with --trusted:');
@@ -142,7 +138,7 @@ const check: CommandSpec<CommonOptions & { diff?: boolean }> = {
   name: 'snapshot check',
   about: 'whether there is a snapshot, or a newer one, and what applying it would do',
   options: [['--diff', 'show how each topic differs from the one here'], ...MEMORY],
-  json: '{ state, snapshot, applied, topics: [{ path, step, lines }] }',
+  json: '{ state, snapshot, topics: [{ path, step, lines }] }',
   more: 'Exit code: 0 nothing to apply, 3 a snapshot waits to be applied, 1 it is broken.',
   examples: ['snapshot check --diff'],
   async inApp(app, call) {
@@ -169,9 +165,9 @@ function isOffered({ state }: SnapshotCheck): boolean {
   return state === 'not-applied' || state === 'newer';
 }
 
-function describeCreated({ outcome, dir, id, topics, redacted }: CreateReport): string {
+function describeCreated({ dir, id, topics, redacted }: CreateReport): string {
   return [
-    `${id} ${outcome === 'created' ? 'made' : 'is there already'}: ${sayCount(topics.length, 'topic')} in ${dir}`,
+    `${id} made: ${sayCount(topics.length, 'topic')} in ${dir}`,
     ...topics.map((path) => `  ${path}${redacted.includes(path) ? ' (secrets taken out)' : ''}`),
   ].join('\n');
 }
@@ -181,23 +177,21 @@ function describeApplied({ outcome, snapshot, topics }: ApplyReport): string[] {
   if (outcome === 'none')
     return ['There is no memory snapshot in this working tree. nocturne snapshot create makes one.'];
   if (outcome === 'busy') return [`${snapshot}: busy; a dream is running on this memory. Try again when it has ended.`];
-  if (outcome === 'older') return [`${snapshot} was applied once, and a newer one since; nothing was changed.`];
   const head = outcome === 'applied' ? `${snapshot} applied` : `${snapshot}: nothing to change`;
   return [head, ...lines];
 }
 
 function describeCheck(check: SnapshotCheck): string {
-  const { state, snapshot, applied, topics } = check;
+  const { state, snapshot, topics } = check;
   const said = {
     none: 'no memory snapshot in this working tree',
     'not-applied': `${snapshot} was not applied yet`,
-    newer: `${snapshot} is newer than ${applied?.id}, which was applied`,
+    newer: `${snapshot} is another than what was applied`,
     'up-to-date': `${snapshot}: up to date`,
-    older: `${snapshot} is older than ${applied?.id}, which was applied`,
   }[state];
   return [
     said,
-    ...(state === 'older' ? [] : topics.filter(({ step }) => step !== 'own').map(describeTopic)),
+    ...topics.filter(({ step }) => step !== 'own').map(describeTopic),
     ...(isOffered(check) ? ['To use it: nocturne snapshot apply. To see it: nocturne snapshot check --diff'] : []),
   ].join('\n');
 }
@@ -207,7 +201,6 @@ function describeTopic({ path, step, lines }: SnapshotTopic): string {
     collides: ' (changed on both sides: yours stays; nocturne snapshot check --diff shows the difference)',
     removed: ' (you removed it: it stays out)',
     withheld: ' (it tells an agent what to do; read it, then use --trusted)',
-    dropped: ' (no longer in the snapshot: yours stays)',
   };
   const quoted = lines.map(({ line, text }) => `\n    line ${line}: ${text}`).join('');
   return `  ${step.padEnd(10)}  ${path}${why[step] ?? ''}${quoted}`;

@@ -29,7 +29,7 @@ export interface ForeignLine {
 }
 
 /** What a stranger's repository may hold; a topic has at most what a memory may have. */
-export const MOST = { topics: 500, topicBytes: 102_400 };
+const MOST = { topics: 500, topicBytes: 102_400 };
 /** Else a checkout on Windows would change line ends, and with them every text. */
 export const GIT_ATTRIBUTES = '* -text\n';
 
@@ -74,7 +74,7 @@ function readTopic(dir: string, path: string): string {
 
 function broken(dir: string, problem: string): AppError {
   return new AppError('bad-input', `The memory snapshot in ${dir} cannot be used: ${problem}.`, {
-    remedy: 'Nothing was changed. Check it out again, or have it made again with nocturne snapshot create --replace.',
+    remedy: 'Nothing was changed. Check it out again, or have it made again with nocturne snapshot create.',
   });
 }
 
