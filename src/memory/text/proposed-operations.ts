@@ -218,7 +218,7 @@ function asMeant(operations: Operation[], context: DreamContext): Operation[] {
     if (each.kind !== 'put') return each;
     const name = each.topic ?? '';
     const topic = context.topics.has(name) ? name : (renamed.get(name) ?? each.topic);
-    const cited = entryIds(each).filter((id) => context.entries.get(id)?.isWithdrawn === false);
+    const cited = entryIds(each).filter((id) => context.entries.has(id));
     const taken = linesOut(each).flatMap((id) => topicOfLine(id, context, topic)?.lines.get(id) ?? []);
     const lines = linesIn(each).map(({ text, entries }): NewLine => {
       const line = { text: withoutMark(text) || text, entries };
