@@ -13,7 +13,7 @@ import { INDEX } from '../../src/memory/memory-index.ts';
 import { linksIn } from '../../src/memory/text/index-file.ts';
 import { parseTopic, type TopicLine } from '../../src/memory/text/topic.ts';
 import { withoutTagLines } from '../../src/rules/as-read.ts';
-import type { SourceMessage } from '../../src/transcript/excerpt/excerpt.ts';
+import type { SourceMessage } from '../../src/transcript/excerpt/segments.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 import { NearLines } from '../dream/dream-slices.ts';
 import { type StandingFile, standingFiles } from '../dream/topic-draft.ts';

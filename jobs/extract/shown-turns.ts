@@ -6,15 +6,15 @@
 import { needsKey } from '../../src/agent/agent-types.ts';
 import { redact } from '../../src/base/secrets/redact-text.ts';
 import { isObject } from '../../src/base/text/json.ts';
-import {
-  buildExcerpts,
-  type Excerpt,
-  readSource,
-  redactOnce,
-  type SourceMessage,
-} from '../../src/transcript/excerpt/excerpt.ts';
+import { buildExcerpts, type Excerpt, redactOnce } from '../../src/transcript/excerpt/excerpt.ts';
 import { type Layout, renderHeader, shortenIds } from '../../src/transcript/excerpt/render.ts';
-import { type ExcerptTurn, type Segment, segmentsOf } from '../../src/transcript/excerpt/segments.ts';
+import {
+  type ExcerptTurn,
+  readSource,
+  type Segment,
+  type SourceMessage,
+  segmentsOf,
+} from '../../src/transcript/excerpt/segments.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 import { triedIn } from '../../src/transcript/excerpt/tried.ts';
 import type { Session } from '../../src/transcript/session.ts';

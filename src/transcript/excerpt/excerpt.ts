@@ -5,11 +5,9 @@
 // Spent on, in this order: human words, the end of what they answer and of each turn, context, failures that a later call
 // of the same program or file made good, what the agent wrote for others, what it ran last before that, what else failed, what
 // could be chosen, the rest of what was answered, subagents, other text, tools, what says little; newest first. Tools get a
-// share only; what was said alike stands once.
+// share only; what was said alike stands once. Behind all a line for each program that ran, with its last call.
 
 import { mostThat } from '../../base/text/wording.ts';
-import type { EvidenceSource } from '../../rules/candidate.ts';
-import type { Speaker } from '../messages.ts';
 import {
   CUT,
   cutIntoChunks,
@@ -23,14 +21,19 @@ import {
   shortenIds,
   type Unit,
 } from './render.ts';
-import { type ExcerptTurn, type Priority, type Segment, saysAnything, segmentsOf, speakerOf } from './segments.ts';
+import {
+  type ExcerptTurn,
+  type Priority,
+  readSource,
+  repeatsIn,
+  type Segment,
+  type SourceMessage,
+  saysAnything,
+  segmentsOf,
+  speakerOf,
+} from './segments.ts';
 import { estimateTokens, isWithinTokens } from './tokens.ts';
-import { checkedIn, fromTellingLine, oncePerProgram, type Tried, triedIn, waysIn, writtenIn } from './tried.ts';
-
-/** A message that is shown, for checking what is quoted from it; white space as it was. Results in a human's are not theirs. */
-export interface SourceMessage extends EvidenceSource {
-  speaker: Speaker;
-}
+import { checkedIn, fromTellingLine, lastRuns, type Tried, triedIn, waysIn, writtenIn } from './tried.ts';
 
 export interface Excerpt {
   /** Empty when the offered turns hold nothing that can be shown. */
@@ -76,9 +79,11 @@ const SHARES = {
   question: 1 / 8,
   plan: 1 / 4,
   routine: 1 / 16,
-  programs: 1 / 10,
+  runs: 1 / 12,
   tool: 1 / 4,
 };
+/** No more of a command is shown where it stands for all that its program ran. */
+const MOST_OF_RUN = 100;
 /** What a segment costs apart from its text, with the gap before it. */
 const HEADER_TOKENS = 20;
 /** What a human message that cannot be shown whole may take, so that the answer to it is seen too. */
@@ -117,32 +122,6 @@ function once<T>(ask: (segment: Segment) => Promise<T>): (segment: Segment) => P
 /** Redacts each segment once. */
 export const redactOnce = (redact: Redact) => once(async ({ text }) => (await redact(text)).text);
 
-/** The message of a segment, for checking what is quoted from it. */
-export async function readSource(
-  { message, turn, position, siblings }: Segment,
-  how: {
-    offered: boolean;
-    shortIds: Layout['shortIds'];
-    redact: Redact;
-    redactSegment: (segment: Segment) => Promise<string>;
-  },
-): Promise<SourceMessage> {
-  const speaker = speakerOf(message);
-  const said = siblings.filter((other) => other.speaker === speaker);
-  const textOf = async (segments: Segment[]) => (await Promise.all(segments.map(how.redactSegment))).join('\n');
-  const place = { id: message.id, turn, position };
-  const source: SourceMessage = { ...place, speaker, text: await textOf(said), offered: how.offered };
-  source.shownAs = how.shortIds.get(message.id);
-  if (message.at) source.at = message.at;
-  const inWords = said.filter((other) => other.kind === 'words');
-  if (inWords.length < said.length) source.words = await textOf(inWords);
-  const chosen = message.parts.flatMap((part) => (part.kind === 'text' && part.untyped === 'chosen' ? part.text : []));
-  if (chosen.length > 0) source.chosen = (await how.redact(chosen.join('\n'))).text;
-  const asked = speaker === 'human' ? siblings.filter((other) => other.kind === 'call') : [];
-  if (asked.length > 0) source.asked = await textOf(asked);
-  return source;
-}
-
 function isEssential(segment: Segment): boolean {
   return segment.priority === 'human' || segment.priority === 'answered';
 }
@@ -155,17 +134,6 @@ function newestFirst(segments: Segment[], ...priorities: Priority[]): Segment[] 
 function inOrder(shown: DisplayedSegment[]): DisplayedSegment[] {
   const latest = [...new Map(shown.map((item) => [item.segment, item])).values()];
   return latest.sort((a, b) => a.segment.index - b.segment.index);
-}
-
-/** Of what was said alike in calls and results, and by no person: how often the last says it; 0 for the others. */
-function repeatsIn(segments: Segment[]): Map<Segment, number> {
-  const others = segments.filter(({ kind, speaker }) => kind !== 'words' && speaker !== 'human');
-  const alike = [...Map.groupBy(others, ({ kind, text }) => `${kind} ${text}`).values()].filter(
-    ({ length }) => length > 1,
-  );
-  return new Map(
-    alike.flatMap((each) => each.map((segment, at) => [segment, at === each.length - 1 ? each.length : 0])),
-  );
 }
 
 function excerptBuilder(turns: readonly ExcerptTurn[], { budgetTokens, redact, zone }: ExcerptOptions) {
@@ -193,9 +161,28 @@ function excerptBuilder(turns: readonly ExcerptTurn[], { budgetTokens, redact, z
     return renderSegments(inOrder(shown), layout);
   }
 
-  function fits(shown: DisplayedSegment[], { layout = whole, share = 1 } = {}): boolean {
-    return isWithinTokens(render(shown, layout), budgetTokens * share);
+  function fits(shown: DisplayedSegment[], { layout = whole, share = 1, behind = '' } = {}): boolean {
+    return isWithinTokens(render(shown, layout) + behind, budgetTokens * share);
   }
+
+  /** What was run, in a line each, as far as their share goes. */
+  async function runsOf(own: Segment[]): Promise<DisplayedSegment[]> {
+    const isOwn = new Set(own);
+    const runs: DisplayedSegment[] = [];
+    for (const { call, act } of lastRuns(tried.filter((each) => isOwn.has(each.call)))) {
+      const does = act.does.replace(/^cd \S+\s+(?:&& |; )?/, '');
+      const { text } = await redact(does.slice(0, MOST_OF_RUN).toWellFormed());
+      const next = [...runs, { segment: call, text, offered: true }];
+      if (!isWithinTokens(sayRuns(next), budgetTokens * SHARES.runs)) break;
+      runs.push(...next.slice(-1));
+    }
+    return runs;
+  }
+
+  const sayRuns = (runs: DisplayedSegment[]) =>
+    runs
+      .map(({ segment, text }) => `\n(ran [${shortIds.get(segment.message.id)}]: ${text.replace(/\s+/g, ' ')})`)
+      .join('');
 
   /** The segment with its lines cut to `capTokens`; null where nothing worth showing is left. */
   function cutSegment(shown: DisplayedSegment, capTokens: number, headShare?: number): DisplayedSegment | null {
@@ -337,20 +324,21 @@ function excerptBuilder(turns: readonly ExcerptTurn[], { budgetTokens, redact, z
       if (segment.kind === 'words') take(cutSegment(await displayWhole(segment), Math.max(capTokens, CAP_TOKENS.end)));
     }
     await takeNewest(['subagent', 'assistant'], 2);
-    await takeGroups(oncePerProgram(ownTried), SHARES.programs, { show: showTried });
     await takeNewest(['tool'], SHARES.tool);
     await takeNewest(['routine'], SHARES.routine);
     return { ranked, first };
   }
 
-  function choose(ranked: DisplayedSegment[], first: number, layout: Layout): DisplayedSegment[] {
+  /** Null where not even the essential ones fit before `behind`. */
+  function choose(ranked: DisplayedSegment[], first: number, layout: Layout, behind = ''): DisplayedSegment[] | null {
     // Fewer segments can need more gap lines, so the essential ones are tried first instead of trusting the search with them.
-    const areHeld = (count: number) => fits(ranked.slice(0, count), { layout });
+    const areHeld = (count: number) => fits(ranked.slice(0, count), { layout, behind });
+    if (behind !== '' && !areHeld(first)) return null;
     const kept = mostThat(areHeld, ranked.length + 1, areHeld(first) ? first : 0);
     const chosen = ranked.slice(0, kept);
     const next = ranked[kept];
     if (!next || next.segment.kind === 'call') return chosen;
-    const cut = cutTo(next.text, (text) => fits([...chosen, { ...next, text }], { layout }));
+    const cut = cutTo(next.text, (text) => fits([...chosen, { ...next, text }], { layout, behind }));
     const shown = chosen.find(({ segment }) => segment === next.segment)?.text.length ?? 0;
     return cut === null || cut.length <= shown ? chosen : [...chosen, { ...next, text: cut }];
   }
@@ -367,16 +355,20 @@ function excerptBuilder(turns: readonly ExcerptTurn[], { budgetTokens, redact, z
     const human = ranked.filter(({ segment, offered }) => offered && segment.priority === 'human');
     const isRoomForPart = of > 1 && fits(human, { layout: asPart });
     const layout = isRoomForPart ? asPart : whole;
-    const chosen = inOrder(choose(ranked, least, layout));
+    const runs = await runsOf(own);
+    const held = choose(ranked, least, layout, sayRuns(runs));
+    const chosen = inOrder(held ?? choose(ranked, least, layout) ?? []);
+    const isShown = new Set(chosen.map(({ segment }) => segment.message.id));
+    const besides = held ? runs.filter(({ segment }) => !isShown.has(segment.message.id)) : [];
     const offeredMessages = new Set(own.map((segment) => segment.position));
-    for (const { segment } of chosen) {
+    for (const { segment } of [...chosen, ...besides].sort((a, b) => a.segment.index - b.segment.index)) {
       const isOffered = offeredMessages.has(segment.position);
       sources.set(
         segment.message.id,
         await readSource(segment, { offered: isOffered, shortIds, redact, redactSegment }),
       );
     }
-    const text = render(chosen, layout);
+    const text = render(chosen, layout) + sayRuns(besides);
     return { text, tokens: estimateTokens(text), turns, sources, tried };
   }
 

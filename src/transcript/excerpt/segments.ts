@@ -7,6 +7,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { AppError } from '../../base/errors.ts';
 import { isObject } from '../../base/text/json.ts';
+import type { EvidenceSource } from '../../rules/candidate.ts';
 import { AGENT_TOOL } from '../../rules/lessons.ts';
 import type { Message, Part, Speaker, Turn } from '../messages.ts';
 
@@ -267,4 +268,46 @@ function raiseAnswered(segments: readonly Segment[]): void {
     }
   }
   if (last) last.priority = 'answered';
+}
+
+/** Of what was said alike in calls and results, and by no person: how often the last says it; 0 for the others. */
+export function repeatsIn(segments: readonly Segment[]): Map<Segment, number> {
+  const others = segments.filter(({ kind, speaker }) => kind !== 'words' && speaker !== 'human');
+  const alike = [...Map.groupBy(others, ({ kind, text }) => `${kind} ${text}`).values()].filter(
+    ({ length }) => length > 1,
+  );
+  return new Map(
+    alike.flatMap((each) => each.map((segment, at) => [segment, at === each.length - 1 ? each.length : 0])),
+  );
+}
+
+/** A message that is shown, for checking what is quoted from it; white space as it was. Results in a human's are not theirs. */
+export interface SourceMessage extends EvidenceSource {
+  speaker: Speaker;
+}
+
+/** The message of a segment, for checking what is quoted from it. */
+export async function readSource(
+  { message, turn, position, siblings }: Segment,
+  how: {
+    offered: boolean;
+    shortIds: { get(id: string): string };
+    redact: (text: string) => Promise<{ text: string }>;
+    redactSegment: (segment: Segment) => Promise<string>;
+  },
+): Promise<SourceMessage> {
+  const speaker = speakerOf(message);
+  const said = siblings.filter((other) => other.speaker === speaker);
+  const textOf = async (segments: Segment[]) => (await Promise.all(segments.map(how.redactSegment))).join('\n');
+  const place = { id: message.id, turn, position };
+  const source: SourceMessage = { ...place, speaker, text: await textOf(said), offered: how.offered };
+  source.shownAs = how.shortIds.get(message.id);
+  if (message.at) source.at = message.at;
+  const inWords = said.filter((other) => other.kind === 'words');
+  if (inWords.length < said.length) source.words = await textOf(inWords);
+  const chosen = message.parts.flatMap((part) => (part.kind === 'text' && part.untyped === 'chosen' ? part.text : []));
+  if (chosen.length > 0) source.chosen = (await how.redact(chosen.join('\n'))).text;
+  const asked = speaker === 'human' ? siblings.filter((other) => other.kind === 'call') : [];
+  if (asked.length > 0) source.asked = await textOf(asked);
+  return source;
 }

@@ -71,19 +71,13 @@ export function checkedIn(tried: readonly Tried[], own: readonly Segment[]): Seg
     .map(({ call, result }) => [call, result]);
 }
 
-/** A result of no more characters is shown with its call. */
-const SHORT_RESULT = 300;
-
-/** Of each program the last call that worked, newest first: what is run here, and how. A short result comes with it. */
-export function oncePerProgram(tried: readonly Tried[]): Segment[][] {
-  const worked = tried.filter(
-    ({ act, call }) => act.ended === 'worked' && act.programs.length > 0 && call.priority !== 'routine',
-  );
-  const last = new Map(worked.map((each) => [each.act.programs.join(' '), each]));
-  const isShort = ({ text }: Segment) => text.length <= SHORT_RESULT;
-  return [...last.values()]
-    .sort((a, b) => b.call.index - a.call.index)
-    .map(({ call, result }) => (isShort(result) ? [call, result] : [call]));
+/** Of each program the last call that worked, or that ran with its end hidden, newest first: what is run here, and how. */
+export function lastRuns(tried: readonly Tried[]): Tried[] {
+  const ran = tried.filter(({ act: { isCommand, ended, programs } }) => {
+    const isOfHistory = programs.every((program) => OF_HISTORY.test(program));
+    return isCommand && (ended === 'worked' || ended === 'ran') && programs.length > 0 && !isOfHistory;
+  });
+  return [...new Map(ran.map((each) => [each.act.programs.join(' '), each])).values()].reverse();
 }
 
 const TELLS =

@@ -221,11 +221,27 @@ describe('what is cut', () => {
     ];
     const shownAt = async (budget: number) =>
       [...(await buildOne([turn(messages)], budget)).sources.keys()].map((id) => id[0]);
-    expect(await shownAt(400)).toEqual(['p', 'q', 'y', 'f']);
-    expect(await shownAt(1_150)).toEqual(['p', 'e', 'x', 'q', 'y', 'f']);
-    expect(await shownAt(1_300)).toEqual(['p', 's', 'e', 'x', 'q', 'y', 'f']);
-    expect(await shownAt(1_500)).toEqual(['p', 's', 'a', 'e', 'x', 'q', 'y', 'f']);
+    // What ran has a line of its own, behind all.
+    expect(await shownAt(400)).toEqual(['p', 'k', 'q', 'y', 'f']);
+    expect(await shownAt(1_150)).toEqual(['p', 'k', 'e', 'x', 'q', 'y', 'f']);
+    expect(await shownAt(1_300)).toEqual(['p', 's', 'k', 'e', 'x', 'q', 'y', 'f']);
+    expect(await shownAt(1_500)).toEqual(['p', 's', 'a', 'k', 'e', 'x', 'q', 'y', 'f']);
     expect(await shownAt(1_750)).toEqual(['p', 's', 'a', 'k', 't', 'e', 'x', 'q', 'y', 'f']);
+  });
+
+  it('names the last call of each program that is not shown otherwise, to be quoted by its id', async () => {
+    const runs = ['ls src', 'pnpm test a', 'gofmt -l cmd', 'pnpm test b', 'git log -1'].flatMap((command, at) => [
+      message(`k${at}234567`, 'assistant', [call('Bash', { command }, `c${at}`)]),
+      message(`t${at}234567`, 'tool', [result(long('output', 60), command.startsWith('gofmt'), `c${at}`)]),
+    ]);
+    const built = await buildOne(
+      [turn([message('p1234567', 'human', ['Do it']), ...runs, message('f1234567', 'assistant', ['Done.'])])],
+      400,
+    );
+    expect(built.text.split('\n').filter((line) => line.startsWith('(ran '))).toEqual([
+      '(ran [k3234567]: pnpm test b)',
+    ]);
+    expect(findSource(built, 'k3234567')?.text).toContain('pnpm test b');
   });
 
   it('shows a rejection that is all a person said of a call before other results, and what they said of it once', async () => {
