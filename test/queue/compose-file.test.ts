@@ -11,8 +11,23 @@ import { parse } from 'yaml';
 const root = join(import.meta.dirname, '../..');
 const text = readFileSync(join(root, 'docker-compose.yml'), 'utf8');
 const file = parse(text, { merge: true });
-const { redis, worker, server } = file.services;
+const { worker } = file.services;
+const services = Object.values(file.services as Record<string, Service>);
+/** Those of the image that is built here. */
+const ours = services.filter(({ build }) => build);
 const dockerfile: string = worker.build.dockerfile_inline;
+
+interface Service {
+  build?: object;
+  user?: string;
+  restart: string;
+  ports?: string[];
+  volumes: string[];
+  command?: string[];
+  entrypoint?: string[];
+  depends_on?: Record<string, { condition: string }>;
+  healthcheck: { test: string[] };
+}
 
 /** The specification's schema. The package's copy is older than `build.dockerfile_inline` (a string, Compose 2.17). */
 function composeSchema() {
@@ -43,35 +58,34 @@ test('is valid by the schema of the compose specification, which notices a mista
   expect(findings({ ...file, services: { worker: { ...worker, build } } }).join()).toContain('/services/worker/build');
 });
 
-test('its Redis writes down what it is told and evicts nothing, in a volume', () => {
-  expect(redis.command.slice(1).join(' ')).toBe('--appendonly yes --maxmemory-policy noeviction');
-  expect(redis.volumes).toEqual(['queue:/data']);
-  expect(redis.healthcheck.test).toEqual(['CMD', 'redis-cli', 'ping']);
+test('each service is asked whether it lives and starts again, is reached from this machine alone, and waits for healthy engines', () => {
+  for (const { restart, healthcheck, ports = [], depends_on = {} } of services) {
+    expect(restart).toBe('unless-stopped');
+    expect(healthcheck.test.length).toBeGreaterThan(1);
+    for (const port of ports) expect(port).toMatch(/^(?:127\.0\.0\.1|\$\{NOCTURNE_FLEET_HOST:-127\.0\.0\.1\}):/);
+    for (const { condition } of Object.values(depends_on)) expect(condition).toBe('service_healthy');
+  }
+  const withoutProfile = Object.keys(file.services).filter((name) => !file.services[name].profiles);
+  expect(withoutProfile).toEqual(['redis', 'worker']);
 });
 
-test('its worker is no root, is known to be alive or not, and starts again', () => {
-  expect(worker.user).toBe('node');
+test('Redis writes down what it is told and evicts nothing, in a volume', () => {
+  const said = (name: string) => [...(file.services[name].command ?? file.services[name].entrypoint)].join(' ');
+  for (const [name, volume] of Object.entries({ redis: 'queue', 'fleet-redis': 'fleet-queue' })) {
+    expect(said(name)).toContain('--appendonly yes --maxmemory-policy noeviction');
+    expect(file.services[name].volumes).toEqual([`${volume}:/data`]);
+    expect(Object.keys(file.volumes)).toContain(volume);
+  }
+});
+
+test('what is ours is one image of no root, whose homes are volumes: of a fleet each has its own', () => {
+  expect(ours.length).toBe(5);
+  for (const { build, user } of ours) expect([build, user]).toEqual([worker.build, 'node']);
   expect(dockerfile).toMatch(/^USER node\n(?!.*^USER)/ms);
-  expect(worker.healthcheck.test).toEqual(['CMD', 'node', 'dist/nocturne.js', 'worker', '--check']);
-  expect(worker.depends_on.redis.condition).toBe('service_healthy');
-  for (const service of [redis, worker]) expect(service.restart).toBe('unless-stopped');
-});
-
-test('memory and home are volumes that belong to the user that writes them', () => {
-  expect(worker.volumes).toEqual(['memory:/memory', 'home:/home/node/.nocturne']);
-  expect(Object.keys(file.volumes)).toEqual(expect.arrayContaining(['queue', 'memory', 'home']));
   expect(dockerfile).toContain('mkdir -p /home/node/.nocturne /memory && chown -R node:node /home/node /memory');
-});
-
-test('its server is the same image, is reached from this machine alone, and is asked whether it lives', () => {
-  expect(server.build).toEqual(worker.build);
-  expect(server.ports).toEqual(['127.0.0.1:4114:4114']);
-  expect([server.user, server.volumes]).toEqual([worker.user, worker.volumes]);
-  expect(server.command.slice(0, 3)).toEqual(['node', 'dist/nocturne.js', 'serve']);
-  expect(server.healthcheck.test.join(' ')).toContain('/healthz');
-  // Whoever wants none has none.
-  expect(server.profiles).toEqual(['server']);
-  expect(Object.keys(file.services).filter((name) => !file.services[name].profiles)).toEqual(['redis', 'worker']);
+  const onOne = ['memory:/memory', 'home:/home/node/.nocturne'];
+  const fleet = ['', 'fleet-server-1:', 'fleet-server-2:'].map((name) => [`${name}/home/node/.nocturne`]);
+  expect(ours.map(({ volumes }) => volumes)).toEqual([onOne, onOne, ...fleet]);
 });
 
 test('what its image copies and starts is what a build makes', () => {

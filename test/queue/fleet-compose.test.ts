@@ -1,6 +1,6 @@
-// The profile `fleet` of docker-compose.yml: what it promises of passwords, ports and homes, and its own commands as processes
-// of this machine. No container runs here: names of hosts become 127.0.0.1, the Redis is started by the file's own command,
-// the database is one of the test's own. That the file is valid by the specification is test/queue/compose-file.test.ts's.
+// The profile `fleet` of docker-compose.yml: what it promises of passwords, and its own commands as processes of this machine. No
+// container runs here: names of hosts become 127.0.0.1, the Redis is started by the file's own command, the database is one of the
+// test's own. The file itself: test/queue/compose-file.test.ts.
 
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,13 +25,8 @@ interface Service {
   command?: string[];
   entrypoint?: string[];
   environment: Record<string, string>;
-  ports?: string[];
-  volumes: string[];
-  deploy?: { replicas: number };
-  depends_on?: Record<string, { condition: string }>;
   healthcheck: { test: string[] };
   stop_grace_period: string;
-  restart: string;
 }
 
 /** The services of the profile, with variables put in as Compose does it. */
@@ -47,7 +42,6 @@ function fleetWith(variables: Record<string, string>): Record<string, Service> {
 }
 
 const PASSWORDS = { NOCTURNE_DATABASE_PASSWORD: 'database5', NOCTURNE_REDIS_PASSWORD: 'redis7' };
-const ENGINES = ['fleet-postgres', 'fleet-redis'];
 const serverNames = ['fleet-server-1', 'fleet-server-2'];
 
 /** A directory with what stands before an image's program, which here adds what a container of its own would give it. */
@@ -56,41 +50,6 @@ function entrypointDir(adds = ''): string {
   writeFileSync(join(dir, 'docker-entrypoint.sh'), `#!/bin/sh\nexec "$@" ${adds}\n`, { mode: 0o755 });
   return dir;
 }
-
-test('two servers and three workers are one image, with a home of their own each, and wait for engines that are healthy', () => {
-  const fleet = fleetWith(PASSWORDS);
-  expect(Object.keys(fleet)).toEqual([...ENGINES, 'fleet-worker', ...serverNames]);
-  const ours = ['fleet-worker', ...serverNames].map((name) => fleet[name] as Service);
-  expect(ours.map(({ deploy }) => deploy?.replicas)).toEqual([3, 1, 1]);
-  for (const service of ours) {
-    expect(service.build).toEqual(ours[0]?.build);
-    expect(service.environment).toEqual(ours[0]?.environment);
-    expect(Object.entries(service.depends_on ?? {})).toEqual(
-      ENGINES.map((name) => [name, { condition: 'service_healthy' }]),
-    );
-  }
-  // One without a name is another for each container.
-  expect(ours.map(({ volumes }) => volumes)).toEqual([
-    ['/home/node/.nocturne'],
-    ...serverNames.map((name) => [`${name}:/home/node/.nocturne`]),
-  ]);
-  for (const service of Object.values(fleet)) {
-    expect(service.healthcheck.test.length).toBeGreaterThan(1);
-    expect(service.stop_grace_period).toMatch(/^\d+s$/);
-    expect(service.restart).toBe('unless-stopped');
-  }
-});
-
-test('no port but the servers’ is published, on this machine alone unless a variable says else', () => {
-  const published = (fleet: Record<string, Service>) =>
-    Object.entries(fleet).flatMap(([name, { ports = [] }]) => ports.map((port) => [name, port]));
-  expect(published(fleetWith(PASSWORDS))).toEqual([
-    ['fleet-server-1', '127.0.0.1:4121:4114'],
-    ['fleet-server-2', '127.0.0.1:4122:4114'],
-  ]);
-  const open = published(fleetWith({ ...PASSWORDS, NOCTURNE_FLEET_HOST: '0.0.0.0' }));
-  expect(open.map(([, port]) => port)).toEqual(['0.0.0.0:4121:4114', '0.0.0.0:4122:4114']);
-});
 
 test('without its password an engine does not start and names the variable; with it, it is the one in the URLs', () => {
   const begin = (name: string, variables: Record<string, string>) => {

@@ -26,8 +26,6 @@ export interface ModelReply {
   text?: string;
   tools?: { name: string; input: unknown }[];
   stop?: string;
-  /** Blocks that come before all else, like that of a compaction. */
-  first?: ContentBlock[];
   /** What the server did to the context. */
   contextManagement?: object;
   /** Default: 100 in, 10 out, nothing cached. */
@@ -158,11 +156,7 @@ function message(reply: ModelReply, call: number): object {
     type: 'message',
     role: 'assistant',
     model: 'test-model',
-    content: [
-      ...(reply.first ?? []),
-      ...(reply.text === undefined ? [] : [{ type: 'text', text: reply.text }]),
-      ...tools,
-    ],
+    content: [...(reply.text === undefined ? [] : [{ type: 'text', text: reply.text }]), ...tools],
     stop_reason: reply.stop ?? (tools.length > 0 ? 'tool_use' : 'end_turn'),
     stop_sequence: null,
     ...(reply.contextManagement && { context_management: reply.contextManagement }),
