@@ -167,7 +167,7 @@ async function takeIn(
     const isChanged = () => report.added.length + report.changed.length > 0;
     const make = (current: string | null) => (isChanged() ? (current ?? index) : current);
     return {
-      files: [...files.filter(({ path }) => !/^(?:MEMORY\.md$|index\/)/.test(path)), { path: INDEX, make }],
+      files: [...files.filter(({ path }) => path !== INDEX), { path: INDEX, make }],
       async rows(change) {
         await keepMarks(change.sql, known?.forgotten ?? []);
         await rows?.(change);

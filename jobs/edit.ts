@@ -10,7 +10,7 @@ import { type Content, headAt, headOf } from '../src/memory/file-rows.ts';
 import { enterJob } from '../src/memory/job-rows.ts';
 import type { Memories } from '../src/memory/memories.ts';
 import { INDEX, withFollowing } from '../src/memory/memory-index.ts';
-import { dropKey, setKeys } from '../src/memory/text/frontmatter.ts';
+import { setKeys } from '../src/memory/text/frontmatter.ts';
 import { parseTopic } from '../src/memory/text/topic.ts';
 
 type EditDeps = { memories: Memories };
@@ -83,7 +83,7 @@ export function pin(
 ): Promise<Edited> {
   const make = (current: string | null) => {
     if (current === null || parseTopic(path, current).pinned === pinned) return current;
-    return pinned ? setKeys(current, { pinned }) : dropKey(current, 'pinned');
+    return setKeys(current, { pinned });
   };
   return asPerson({ memory, outcome: pinned ? 'pinned' : 'unpinned', file: { path, make } }, deps);
 }

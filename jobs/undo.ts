@@ -186,7 +186,7 @@ async function planOf(
 }
 
 function isIndex({ steps }: FileChanges): boolean {
-  return steps.some(({ before, after }) => /^(?:MEMORY\.md$|index\/)/.test(after?.path ?? before?.path ?? ''));
+  return steps.some(({ before, after }) => (after ?? before)?.path === INDEX);
 }
 
 /** The undo as a job; what it took back says so, unless something stays of it, and what it redid does no more. */

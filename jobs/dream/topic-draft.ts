@@ -13,7 +13,6 @@ import { isPinned } from '../../src/memory/file-rows.ts';
 import { INDEX } from '../../src/memory/memory-index.ts';
 import { foldPath } from '../../src/memory/memory-paths.ts';
 import { logDay } from '../../src/memory/text/daily-log.ts';
-import { isOverflow } from '../../src/memory/text/index-file.ts';
 import type { Draft, DraftLine } from '../../src/memory/text/operations.ts';
 import type { Left } from '../../src/memory/text/proposed-operations.ts';
 import {
@@ -76,8 +75,7 @@ export async function standingFiles(
   for (const row of wanted) {
     const text = texts.get(row.version);
     if (text === undefined) files.set(row.path, known.get(row.path) as StandingFile);
-    else if (!(row.path.startsWith('index/') && isOverflow(text)))
-      files.set(row.path, { ...row, text, topic: parseTopic(row.path, text), isLiving: isLivingPath(row.path) });
+    else files.set(row.path, { ...row, text, topic: parseTopic(row.path, text), isLiving: isLivingPath(row.path) });
   }
   return files;
 }

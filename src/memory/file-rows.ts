@@ -170,7 +170,7 @@ function rowsIn(path: string | null | undefined, content: Content | undefined): 
 
 /** Whether a file counts against the limits of a memory: what jobs write without end does not. */
 export function isCounted(path: string): boolean {
-  return !/^(?:logs\/|index\/|MEMORY\.md$)/i.test(path);
+  return !/^(?:logs\/|MEMORY\.md$)/i.test(path);
 }
 
 async function count({ memory, file, path, content, change }: NewVersion): Promise<void> {

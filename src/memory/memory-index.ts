@@ -10,7 +10,7 @@ import { followLogs } from './log-edits.ts';
 import { isCheckedIn } from './paths.ts';
 import { followChange } from './rests.ts';
 import { readLines } from './text/blocks.ts';
-import { type BuiltIndex, buildIndex, GROUPS, type IndexTopic, isOverflow } from './text/index-file.ts';
+import { type BuiltIndex, buildIndex, type IndexTopic } from './text/index-file.ts';
 import { isTopicPath, lineId } from './text/topic.ts';
 import type { Change } from './undo-rows.ts';
 
@@ -54,15 +54,7 @@ export async function withBuiltIndex(
     Object.assign(size, { lines: built.lines, bytes: built.bytes });
     return built.text;
   };
-  const overflow = GROUPS.map((group): FileChange => {
-    const path = `index/${group}.md`;
-    const text = () => built?.overflow.find((file) => file.path === path)?.text ?? null;
-    return {
-      path,
-      make: (now) => (!built || (now !== null && !isOverflow(now)) || isPinned(path, now) ? now : text()),
-    };
-  });
-  const all = [...files, { path: INDEX, make }, ...overflow];
+  const all = [...files, { path: INDEX, make }];
   return {
     files: all,
     rows: (change, heads) => keepGenerated(change, { memory, ids, heads, files: all, generated: built?.generated }),

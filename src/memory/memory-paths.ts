@@ -116,7 +116,7 @@ const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²�
 
 /** What nocturne itself writes, and where: a directory in the place of the one, or a file of the other, would keep it from that. */
 const OWN_FILE = /^(?:MEMORY\.md|index\/[^/]+\.md|logs\/\d{4}\/\d{2}\/[^/]+\.md)(?=\/)/i;
-const OWN_DIRECTORY = /^(?:archive|index|logs(?:\/\d{4}(?:\/\d{2})?)?)$/i;
+const OWN_DIRECTORY = /^(?:archive|logs(?:\/\d{4}(?:\/\d{2})?)?)$/i;
 
 /** Why a path cannot be one, as the end of a sentence; null for nothing. It looks at the text alone. */
 function findProblem(path: string): string | null {

@@ -30,7 +30,6 @@ export function kindOf(path: string): FileKind {
 }
 
 export function searchedLines(path: string, text: string): SearchedLine[] {
-  if (path.startsWith('index/')) return [];
   const kind = kindOf(path);
   const isTopic = kind === 'topic' || kind === 'archive';
   const headLines = isTopic ? text.slice(0, bodyStart(text)).split('\n').length - 1 : 0;

@@ -281,7 +281,7 @@ async function fileLines({ app }: At, { made, memory, most }: Asked): Promise<Li
     `select v.path, p.path as "wasPath", case when v.previous is not null and p.id is null then 1 else 0 end as "isOld",
        v.content, p.content as was
      from version v join change c on c.id = v.change left join version p on p.id = v.previous
-     where ${made.kind === null ? 'c.id' : 'c.job'} = ? and coalesce(v.path, p.path) not like 'logs/%' and coalesce(v.path, p.path) not like 'index/%'
+     where ${made.kind === null ? 'c.id' : 'c.job'} = ? and coalesce(v.path, p.path) not like 'logs/%'
        and coalesce(v.path, p.path) <> 'MEMORY.md' order by v.seq limit ?`,
     ...[made.kind === null ? made.change : made.job, MOST_FILES + 1],
   );

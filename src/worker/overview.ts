@@ -10,19 +10,20 @@ import { MOST_MEMORY_BYTES, statNow } from '../base/files/files.ts';
 import { parseJson } from '../base/text/json.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { DAY_MS } from '../base/time.ts';
-import { keepSetting, marks, type Sql, settingOf } from '../db/sql.ts';
+import { keepSetting, type Sql, settingOf } from '../db/sql.ts';
 import { lookInto } from '../memory/commit.ts';
 import { entriesWhere } from '../memory/entries.ts';
 import { headAt, missingFiles } from '../memory/file-rows.ts';
 import { lostDays } from '../memory/log-edits.ts';
 import type { MemoryRow } from '../memory/memories.ts';
+import { INDEX } from '../memory/memory-index.ts';
 import { filesByName } from '../memory/memory-paths.ts';
 import { checkoutRoot, gitIsBusy } from '../memory/paths.ts';
 import { memoryDirIfTold } from '../memory/places.ts';
 import { shortId } from '../memory/short-ids.ts';
 import { readMemorySnapshot, sayOffer } from '../memory/snapshot-files.ts';
 import { logDay, logPath } from '../memory/text/daily-log.ts';
-import { GROUPS, INDEX_CAPS } from '../memory/text/index-file.ts';
+import { INDEX_CAPS, OVERFLOW_LINE } from '../memory/text/index-file.ts';
 import { type BreakerState, breakerOf } from '../queue/breaker.ts';
 import { isTooSmall } from '../queue/spend.ts';
 import { blockedOf } from '../queue/swept.ts';
@@ -232,10 +233,9 @@ const COLLISION_DAYS = 7;
 /** What has no room in the index, and what of a snapshot did not come in, since the same lines were changed here. */
 async function noticesOf({ db, clock }: App, { row: { id }, ...whose }: KnownMemory): Promise<Need[]> {
   const notices: Need[] = [];
-  const overflow = `select 1 from file where memory = ? and path in (${marks(GROUPS)})`;
-  if (await db.get(overflow, id, ...GROUPS.map((group) => `index/${group}.md`))) {
+  if (OVERFLOW_LINE.test((await headAt(db, id, INDEX))?.content?.toString() ?? '')) {
     const most = `${INDEX_CAPS.lines} lines, ${INDEX_CAPS.bytes / 1_000} kB`;
-    const text = `${whose.name}: MEMORY.md has no room for all topics (${most}); agents find the others in index/`;
+    const text = `${whose.name}: MEMORY.md has no room for all topics (${most}); the others are files beside it`;
     notices.push({ text, command: whose.command('nocturne list'), isNotice: true });
   }
   const taken = await db.get<{ output: string | null; at: string }>(

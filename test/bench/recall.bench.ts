@@ -38,8 +38,6 @@ function writeMemory(dir: string, count: number): void {
     topics: [...files].map(([path, body]) => parseTopic(path, body)),
   });
   writeFileSync(join(dir, 'MEMORY.md'), built.text);
-  mkdirSync(join(dir, 'index'));
-  for (const { path, text } of built.overflow) writeFileSync(join(dir, path), text);
 }
 
 writeMemory(dir, topics);

@@ -68,7 +68,7 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     await expect(write('x')).rejects.toMatchObject({ code: 'refused' });
     expect((await pin({ memory, path: 'agreements.md', pinned: true }, here)).job).toBeNull();
     const unpinned = await pin({ memory, path: 'agreements.md', pinned: false }, here);
-    expect(here.read('agreements.md')).toBe(topic);
+    expect(here.read('agreements.md')).toContain('pinned: false');
     await here.takeBack(unpinned.job);
     await expect(write('x')).rejects.toMatchObject({ code: 'refused' });
     await here.takeBack(pinned.job);

@@ -91,20 +91,6 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
       expect((await others.list()).items).toHaveLength(1);
     }));
 
-  it('where the index has no room for all topics what is new is told there or in the file that it names', () =>
-    inNights(engine, async (nights) => {
-      const { files, index } = await memory(nights);
-      for (let at = 0; at < 210; at += 1)
-        writeFileSync(join(nights.dir, `t${at}.md`), TEXT.replace('Which ships lie in', `Pier ${at} of`));
-      await nights.dream();
-      expect(await index()).toMatch(/^- \d+ more \[index\/project\.md\]$/m);
-      const told = async () => `${await index()}${await nights.file('index/project.md')}`;
-      await files.create(API, { path: 'zzz.md', text: TEXT });
-      expect(await told()).toContain('[zzz.md]');
-      await replace(files, API, 'facts.md', ['description: Facts', 'description: What is']);
-      expect(await told()).toContain('- What is');
-    }));
-
   it('what a program writes is its word: its lines rest on it, also once a person moved them, and no dream changes one', () =>
     inNights(engine, async (nights) => {
       const { files } = await memory(nights);

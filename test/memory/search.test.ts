@@ -20,7 +20,6 @@ const MEMORY = {
   'deploys.md':
     '---\nname: deploys\ndescription: Deploys of the orchard\ntags: [deploy]\n---\n\n- Staging is alpha.\n- Redeployment takes an hour.\n',
   'hosts.md': '# Hosts\n\nÉtienne runs alpha and beta.\n',
-  'index/project.md': '# Project\n\n- Deploys of the orchard [deploys.md]\n',
   'logs/2026/11/2026-11-20.md': `# 2026-11-20\n\n${ENTRY}`,
 };
 const NAMES = {
@@ -55,7 +54,7 @@ const RARE = {
 /** A query of files, and where it is found, best first; `…`: and others behind. */
 const FOUND: [string, Record<string, string>, string, string[]][] = [
   [
-    'topics, entries and own lines of the index, once each; sources and copies are no hits',
+    'topics, entries and own lines of the index, once each; sources are no hits',
     MEMORY,
     'deploy',
     ['deploys.md:3', 'logs/2026/11/2026-11-20.md:3', 'MEMORY.md:4'],
@@ -176,8 +175,8 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     expect(await found('gamma beta')).toEqual(['hosts.md:1', 'hosts.md:2']);
     await files.rename(USER, { from: 'deploys.md', to: 'ships.md' });
     expect(await found('redeployment')).toEqual(['ships.md:8']);
-    await files.rename(USER, { from: 'hosts.md', to: 'index/hosts.md' });
-    expect(await found('gamma')).toEqual([]);
+    await files.rename(USER, { from: 'hosts.md', to: 'old/hosts.md' });
+    expect(await found('gamma')).toEqual(['old/hosts.md:1']);
     await files.delete(USER, { path: 'ships.md' });
     expect(await found('redeployment')).toEqual([]);
   });

@@ -1,6 +1,6 @@
 // Which topics a session is told, most useful first: pinned, matching the query, used, changed lately, then as MEMORY.md has them. Of
 // ten thousand it reads those that MEMORY.md itself names, which a night chose by the same order, and of the others those whose line
-// in an overflow list matches. Also the beginning of MEMORY.md, as much as agents read of it, and which things a text names that can
+// matches. Also the beginning of MEMORY.md, as much as agents read of it, and which things a text names that can
 // be looked for in a working tree.
 
 import { mostThat } from '../../base/text/wording.ts';

@@ -66,19 +66,6 @@ export function setKeys(raw: string, changes: Record<string, string | boolean>):
   return head + raw.slice(from);
 }
 
-/** Takes a key out, and frontmatter of which nothing is left: the reverse of setting a new key. */
-export function dropKey(raw: string, key: string): string {
-  const from = bodyStart(raw);
-  const lines = readLines(raw.slice(0, from));
-  const at = findKey(lines, key);
-  const line = lines[at];
-  if (!line) return raw;
-  const after = lines[endOfValue(lines, at)]?.from ?? from;
-  const head = raw.slice(0, line.from) + raw.slice(after, from);
-  if (!/^\uFEFF?---[^\n]*\n---[^\n]*\n?$/.test(head)) return head + raw.slice(from);
-  return (raw.startsWith('\uFEFF') ? '\uFEFF' : '') + raw.slice(from).replace(/^\r?\n/, '');
-}
-
 interface Head {
   language: string;
   /** The lines between the fences. */

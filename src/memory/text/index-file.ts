@@ -1,8 +1,8 @@
 // MEMORY.md: one line for every topic, grouped by type, within the caps that agents read. Pure: a text and topics in, texts out;
 // who builds it when is memory-index.ts's.
 // Promises: a line nocturne did not write stays, in its place, and no line is made for the topic it links; generated
-// lines yield first, and what does not fit is listed in index/<type>.md, which MEMORY.md names; built again from its
-// own output, it gives the same bytes.
+// lines yield first, and of what does not fit it says how many topics that are; built again from its own output, it gives
+// the same bytes.
 
 import { MEMORY_TYPES, type MemoryType } from '../memory-types.ts';
 import { compare, fold, lineEndOf, readLines } from './blocks.ts';
@@ -38,19 +38,18 @@ interface IndexRequest {
 export interface BuiltIndex {
   text: string;
   generated: string[];
-  /** The files for what did not fit, one per type that needs one. */
-  overflow: { path: string; text: string }[];
   lines: number;
   bytes: number;
 }
 
-export const GROUPS = [...MEMORY_TYPES, 'other'] as const;
+const GROUPS = [...MEMORY_TYPES, 'other'] as const;
 type Group = (typeof GROUPS)[number];
 
 const TITLE = '# Memory';
-const OVERFLOW_LINE = /^- \d+ more \[index\/(?:user|feedback|project|reference|other)\.md\]$/;
+/** The last line of an index without room for all topics. */
+export const OVERFLOW_LINE = /^- \d+ more in files beside this one$/m;
 
-/** Builds MEMORY.md and its overflow files. The order within a group: pinned, used, then by path. */
+/** Builds MEMORY.md. The order within a group: pinned, used, then by path. */
 export function buildIndex(request: IndexRequest): BuiltIndex {
   const { current, generatedBefore, topics, caps = INDEX_CAPS, isCheckedIn = false } = request;
   const sections = isCheckedIn
@@ -63,29 +62,17 @@ export function buildIndex(request: IndexRequest): BuiltIndex {
     .map((topic) => ({ group: topic.type ?? ('other' as const), line: indexLine(topic, caps.lineCharacters) }));
 
   const lineEnd = lineEndOf(current ?? '');
-  const finish = (layout: Section[], left: Entry[]): BuiltIndex => {
+  const finish = (layout: Section[]): BuiltIndex => {
     const text = render(layout, lineEnd);
-    const bytes = Buffer.byteLength(text);
-    const lines = text.split('\n').length - 1;
-    return {
-      text,
-      generated: layout.flatMap((section) => section.generated),
-      overflow: overflowFiles(left),
-      lines,
-      bytes,
-    };
+    const generated = layout.flatMap((section) => section.generated);
+    return { text, generated, lines: text.split('\n').length - 1, bytes: Buffer.byteLength(text) };
   };
-  const fits = (built: BuiltIndex) => built.lines <= caps.lines && built.bytes <= caps.bytes;
-
   for (let count = Math.min(entries.length, caps.lines); count >= 0; count--) {
-    const [kept, left] = [entries.slice(0, count), entries.slice(count)];
-    const built = finish(layOut(sections, { kept, left }), left);
-    if (fits(built)) return built;
+    const built = finish(layOut(sections, { kept: entries.slice(0, count), left: entries.length - count }));
+    if (built.lines <= caps.lines && built.bytes <= caps.bytes) return built;
   }
-  // No room for headings: only the overflow files are named, at the end. No room for that: they are there all the same.
-  const generated = GROUPS.flatMap((group) => overflowLine(group, entries));
-  const named = finish([...sections, { heading: null, before: [], generated, after: [] }], entries);
-  return fits(named) ? named : finish(sections, entries);
+  // Hand-written lines leave no room for any other.
+  return finish(sections);
 }
 
 type Entry = { group: Group; line: string };
@@ -190,14 +177,14 @@ export function cutDescription(description: string, room = INDEX_CAPS.lineCharac
   return `${atWord.trimEnd()}…`;
 }
 
-function layOut(sections: Section[], { kept, left }: { kept: Entry[]; left: Entry[] }): Section[] {
+function layOut(sections: Section[], { kept, left }: { kept: Entry[]; left: number }): Section[] {
   const out = sections.map((section) => ({ ...section }));
   if (!out.some((section) => section.heading === TITLE)) {
     const at = out[0]?.heading === null ? 1 : 0;
     out.splice(at, 0, { heading: TITLE, before: [], generated: [], after: [] });
   }
   for (const [rank, group] of GROUPS.entries()) {
-    const generated = [...linesOf(group, kept), ...overflowLine(group, left)];
+    const generated = kept.filter((entry) => entry.group === group).map(({ line }) => line);
     if (generated.length === 0) continue;
     let section = out.find((one) => one.heading === headingOf(group));
     if (!section) {
@@ -208,32 +195,9 @@ function layOut(sections: Section[], { kept, left }: { kept: Entry[]; left: Entr
     }
     section.generated = generated;
   }
+  if (left > 0)
+    out.push({ heading: null, before: [], generated: [`- ${left} more in files beside this one`], after: [] });
   return out;
-}
-
-function linesOf(group: Group, entries: Entry[]): string[] {
-  return entries.filter((entry) => entry.group === group).map(({ line }) => line);
-}
-
-/** What names the file of what did not fit of a group, if anything did not. */
-function overflowLine(group: Group, left: Entry[]): string[] {
-  const count = linesOf(group, left).length;
-  return count > 0 ? [`- ${count} more [index/${group}.md]`] : [];
-}
-
-function overflowFiles(left: Entry[]): { path: string; text: string }[] {
-  return GROUPS.flatMap((group) => {
-    const lines = linesOf(group, left);
-    if (lines.length === 0) return [];
-    return { path: `index/${group}.md`, text: `${[headingOf(group).slice(1), '', ...lines].join('\n')}\n` };
-  });
-}
-
-/** Whether a file is one of the overflow files as they are generated: a heading, and lines of the index alone. */
-export function isOverflow(text: string): boolean {
-  const [heading, blank, ...lines] = text.trimEnd().split('\n');
-  const isHeading = GROUPS.some((group) => heading === headingOf(group).slice(1));
-  return isHeading && blank === '' && lines.every((line) => /^- .+ \[[^[\]]+\.md\]$/.test(line));
 }
 
 function render(sections: Section[], lineEnd: string): string {

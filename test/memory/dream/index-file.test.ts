@@ -50,7 +50,6 @@ describe('buildIndex', () => {
         '- board [board.md]',
         '- About notes [notes.md]',
       ],
-      overflow: [],
       lines: 14,
       bytes: Buffer.byteLength(built.text),
     });
@@ -126,37 +125,26 @@ describe('buildIndex', () => {
     expect(build([topic('a.md'), topic('b.md')], edited, first.generated).text).toContain('- About A, by me [a.md]\n');
   });
 
-  test('past the cap, the least worth yields to a file that is named', () => {
+  test('past the cap, the least worth yields, and it says how many topics that are', () => {
     const built = build([...many(300), topic('pinned.md', { pinned: true, type: 'user' })]);
     expect(built.lines).toBe(200);
     expect(built.text).toContain('[pinned.md]');
-    expect(built.text).toMatch(/\[topic-0192\.md\]\n- 107 more \[index\/project\.md\]\n$/);
-    expect(built.overflow.map(({ path }) => path)).toEqual(['index/project.md']);
-    expect(built.overflow[0]?.text).toMatch(/^# Project\n\n- About topic-0193 \[topic-0193\.md\]\n/);
-    expect(built.overflow[0]?.text.match(/^- /gm)?.length).toBe(107);
+    expect(built.text).toMatch(/\[topic-0191\.md\]\n\n- 108 more in files beside this one\n$/);
   });
 
   test('counts bytes, not characters', () => {
     const built = build(many(190, { description: '記憶'.repeat(40) }));
     expect(built.bytes).toBeLessThanOrEqual(25_000);
     expect(built.bytes).toBeGreaterThan(24_500);
-    expect(built.overflow).toHaveLength(1);
   });
 
   test('hand-written lines past the caps stay', () => {
     const current = 'a line of mine\n'.repeat(201);
     const built = build([topic('a.md')], current);
     expect(built).toMatchObject({ text: current, generated: [] });
-    expect(built.overflow).toEqual([{ path: 'index/project.md', text: '# Project\n\n- About a [a.md]\n' }]);
   });
 
-  test('where headings find no room, the overflow is still named', () => {
-    const built = build([topic('a.md')], 'a line of mine\n'.repeat(198));
-    expect(built.text.endsWith('mine\n\n- 1 more [index/project.md]\n')).toBe(true);
-    expect(built).toMatchObject({ lines: 200 });
-  });
-
-  test('caps hold, every topic is named, what is hand-written survives, and building again changes nothing', () => {
+  test('caps hold, every topic is named or counted, what is hand-written survives, and building again changes nothing', () => {
     const caps = { lines: 20, bytes: 900, lineCharacters: 60 };
     const path = fc.integer({ min: 0, max: 40 }).map((number) => `topic-${number}.md`);
     const anyTopic = fc.record({
@@ -178,10 +166,10 @@ describe('buildIndex', () => {
         '# Memory',
         '## User',
       ),
-      fc.constantFrom('## Project', '## Other', '- 3 more [index/user.md]', 'x'.repeat(200)),
+      fc.constantFrom('## Project', '## Other', '- 3 more in files beside this one', 'x'.repeat(200)),
     );
     const isGenerated = (line: string) =>
-      /^(?:# Memory|## (?:User|Feedback|Project|Reference|Other)|- \d+ more \[.*)?$/.test(line);
+      /^(?:# Memory|## (?:User|Feedback|Project|Reference|Other)|- \d+ more in .*)?$/.test(line);
     fc.assert(
       fc.property(
         topics,
@@ -206,8 +194,9 @@ describe('buildIndex', () => {
             expect(built.bytes).toBeLessThanOrEqual(caps.bytes);
           }
           expect(built.lines).toBe(built.text.split('\n').length - 1);
-          const everywhere = [built.text, ...built.overflow.map(({ text }) => text)].join('\n');
-          for (const one of after) expect(everywhere).toMatch(new RegExp(`[[(]${one.path.replace('.', '\\.')}[\\])]`));
+          const isNamed = (one: IndexTopic) => new RegExp(`[[(]${one.path.replace('.', '\\.')}[\\])]`).test(built.text);
+          const left = Number(/^- (\d+) more in files/m.exec(built.text)?.[1] ?? 0);
+          if (built.generated.length > 0) expect(after.filter((one) => !isNamed(one))).toHaveLength(left);
           for (const line of generated) expect([...line].length).toBeLessThanOrEqual(caps.lineCharacters);
 
           const again = buildIndex({ current: built.text, generatedBefore: generated, topics: after, caps });

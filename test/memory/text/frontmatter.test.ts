@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { dropKey, readFrontmatter, setKeys } from '../../../src/memory/text/frontmatter.ts';
+import { readFrontmatter, setKeys } from '../../../src/memory/text/frontmatter.ts';
 import { sized } from '../../support/depth.ts';
 
 /** Undefined where it throws. */
@@ -200,22 +200,4 @@ describe('setKeys', () => {
     const mended = setKeys('---\ndescription: Cache: local\nname: a\n---\n', { description: 'Cache: shared' });
     expect(readFrontmatter(mended)).toEqual({ data: { description: 'Cache: shared', name: 'a' }, body: '' });
   });
-});
-
-test('dropKey takes back what setKeys added, to the byte, also where that made the frontmatter', () => {
-  fc.assert(
-    fc.property(
-      fc.constantFrom('', '\uFEFF'),
-      fc.constantFrom('', '---\nname: a # mine\n---\n', '---\nmetadata:\n  type: user\n\nother: [1]\n---\n\n'),
-      fc.constantFrom('\n', '\r\n'),
-      fc.constantFrom('', 'Text.\n', '- one\n- two', '\n\n# Head\n'),
-      (mark, head, lineEnd, body) => {
-        const raw = mark + (head + body).replaceAll('\n', lineEnd);
-        expect(dropKey(setKeys(raw, { pinned: true }), 'pinned')).toBe(raw);
-        expect(dropKey(raw, 'pinned')).toBe(raw);
-      },
-    ),
-  );
-  const nested = '---\nmetadata:\n  pinned: true\n  type: user\n---\n';
-  expect(dropKey(nested, 'pinned')).toBe('---\nmetadata:\n  type: user\n---\n');
 });
