@@ -12,6 +12,7 @@ import { isTopicPath, withLine } from '../memory/text/topic.ts';
 import { closeBreaker } from '../queue/breaker.ts';
 import { endPause, pause } from '../queue/pauses.ts';
 import { reopenDay } from '../queue/spend.ts';
+import { wakeWorker } from '../queue/spool.ts';
 import { LIMITS, releasePaused, retry } from '../queue/waiting-work.ts';
 import { writeTyped } from '../setup/settings-file.ts';
 import { fromHome, sayTime } from '../terminal/phrases.ts';
@@ -198,7 +199,7 @@ async function pauseHere({ at, field }: Asked): Promise<Done> {
 async function resumeHere({ at: { app, config }, field }: Asked): Promise<Done> {
   const now = config.clock.now();
   await endPause(app.db, field('project') || null, now);
-  await releasePaused(app.db, now);
+  if ((await releasePaused(app.db, now)) > 0) wakeWorker(app.config.home, app.config.environment);
   return { text: 'nocturne works again.' };
 }
 

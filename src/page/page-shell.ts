@@ -1,9 +1,11 @@
 // What every view is shown in: the head, the way to the other views, the word of what was just done; and the small pieces that
 // several views use.
 
+import { basename } from 'node:path';
 import { html } from 'hono/html';
 import type { Config } from '../base/config/config.ts';
 import { AppError } from '../base/errors.ts';
+import type { Pause } from '../memory/paths.ts';
 import { sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import type { KnownMemory } from '../worker/overview.ts';
@@ -52,14 +54,24 @@ const KEYS: [keys: string[], what: string][] = [
 
 const MOON = html`<path d="M20 14.5A8.5 8.5 0 0 1 9.5 4a8.5 8.5 0 1 0 10.5 10.5Z"/>`;
 
-export function shell({ title, part, body }: View, at: At, waiting: number): Html {
+/** What the way to the other views says of them. */
+interface News {
+  /** How much waits for an answer. */
+  waiting?: number;
+  pauses?: Pause[];
+}
+
+export function shell({ title, part, body }: View, at: At, { waiting = 0, pauses = [] }: News = {}): Html {
   const { said } = at.visit;
+  const paused = pauses.map(
+    ({ project }) => html` <span class="tag wait">${project === null ? '' : `${basename(project)} `}paused</span>`,
+  );
   const link = ([name, href, text]: (typeof PARTS)[number]) =>
     html`<a href="${href}" ${name === part ? html`aria-current="page"` : ''}>${text}${
       name === 'changes' && waiting > 0
         ? html` <span class="tag count" title="${waiting} wait for your answer">${waiting}</span>`
         : ''
-    }</a>`;
+    }${name === 'cost' ? paused : ''}</a>`;
   return html`<!doctype html>
 <html lang="en">
 ${head(title)}

@@ -10,6 +10,7 @@ import { describeError, isAppError, onAppError } from '../base/errors.ts';
 import { packagePath, readTextNow } from '../base/files/files.ts';
 import { lookInto } from '../memory/commit.ts';
 import { emptyMemories } from '../memory/memories.ts';
+import { pausesOf } from '../queue/pauses.ts';
 import type { Pages, ServeOptions } from '../server/serve.ts';
 import type { App } from '../worker/compose.ts';
 import { knownMemories, noteLook } from '../worker/overview.ts';
@@ -101,7 +102,7 @@ class Page implements Pages {
       // A database that cannot be asked has no mark.
       const mark = await this.#mark().catch(() => '');
       const at = this.#at(request, { visit, places: [], mark });
-      return page(isAway ? 404 : 500, shell({ title, part: 'none', body }, at, 0));
+      return page(isAway ? 404 : 500, shell({ title, part: 'none', body }, at));
     }
   }
 
@@ -163,8 +164,10 @@ class Page implements Pages {
 
   async #show(view: View, at: At): Promise<Response> {
     const waits = "select count(*) as count from proposal where state = 'open'";
-    const waiting = await this.#app.db.get<{ count: number }>(waits);
-    return page(view.status ?? 200, shell(view, at, waiting?.count ?? 0));
+    const { db, clock } = this.#app;
+    const waiting = await db.get<{ count: number }>(waits);
+    const pauses = await pausesOf(db, clock.now());
+    return page(view.status ?? 200, shell(view, at, { waiting: waiting?.count, pauses }));
   }
 
   async #enter(request: Request): Promise<Response> {

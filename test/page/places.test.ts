@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { scrubOf } from '../../src/memory/redaction.ts';
 import { put } from '../../src/queue/inbox.ts';
+import { pause } from '../../src/queue/pauses.ts';
 import { type Served, served } from '../server/served.ts';
 import { sized } from '../support/depth.ts';
 import { run } from '../support/run.ts';
@@ -75,6 +76,19 @@ test('a line says what is uncertain about it or in conflict with it, in place', 
   ]);
   // The mark stands beside the words, and not in them, too.
   expect(html).not.toContain('>Seen once');
+});
+
+test('the bar of every view says what is paused', async () => {
+  const world = await served();
+  const { read, act } = await visiting(world);
+  const said = async () =>
+    [...(await read('/next')).matchAll(/<span class="tag wait">([^<]*)</g)].map(([, tag]) => tag);
+  expect(await said()).toEqual([]);
+  await act('pause', { project: '', hours: '1' });
+  await pause(world.app.db, { project: '/work/orchard', until: null }, world.app.clock.now());
+  expect(await said()).toEqual(['paused', 'orchard paused']);
+  await act('resume', { project: '' });
+  expect(await said()).toEqual(['orchard paused']);
 });
 
 test('what a memory of many lines sends is small: no view has more than 300 kB', async () => {
