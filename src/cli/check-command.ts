@@ -18,13 +18,13 @@ import { scopeDir } from '../memory/places.ts';
 import { scrubOf, scrubSecrets } from '../memory/redaction.ts';
 import { wholeId } from '../memory/short-ids.ts';
 import type { Checked } from '../setup/checks.ts';
-import { canAsk, confirm } from '../terminal/ask.ts';
+import { agreed } from '../terminal/ask.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
 import { plainly } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { takeInLeft } from '../worker/first-start.ts';
 import { placeOf } from '../worker/whose-memory.ts';
-import { type CommonOptions, configFor, MEMORY, memoryHere, requirePerson, withApp } from './cli-options.ts';
+import { type CommonOptions, configFor, isNamed, MEMORY, memoryHere, requirePerson, withApp } from './cli-options.ts';
 import type { CommandSpec } from './spec.ts';
 
 interface CheckOptions extends CommonOptions {
@@ -58,7 +58,7 @@ confirm KEY. Exit code: 0 fine or fixed, 1 problems are left.`,
     const { home, clock } = config;
     const from = damage === null ? null : restoreNewest(home, clock.now());
     const findings: ReportedFinding[] = damage === null ? [] : [{ ...damage, isFixed: true }];
-    await withApp(call, async (app) => {
+    await withApp({ ...call, config }, async (app) => {
       const memory = await memoryHere(app);
       const isAfterDump = app.db.engine === 'postgres' && isRestoring;
       const restored = isAfterDump
@@ -118,15 +118,14 @@ function sayRestored(
 
 /** What is found, fixed where that is asked for and needs no guess. */
 async function checkMemory({ memories }: App, memory: MemoryRow, isMending: boolean): Promise<ReportedFinding[]> {
-  const found = await findFaults(memories, memory);
   const open = ({ apply: _, ...finding }: Finding): ReportedFinding => ({ ...finding, isFixed: false });
-  if (!isMending || found.every(({ apply }) => !apply)) return found.map(open);
+  const found = await findFaults(memories, memory);
+  if (!isMending) return found.map(open);
   for (const { apply } of found) await apply?.();
   const left = await findFaults(memories, memory);
-  const keyOf = ({ kind, where, what }: Finding) => [kind, where, what].join('\n');
-  const still = new Set(left.map(keyOf));
-  const fixed = found.filter((finding) => !still.has(keyOf(finding)));
-  return [...fixed.map((finding) => ({ ...open(finding), isFixed: true })), ...left.map(open)];
+  const isLeft = ({ kind, where }: Finding) => left.some((each) => each.kind === kind && each.where === where);
+  const fixed = found.filter((each) => !isLeft(each)).map((each) => ({ ...open(each), isFixed: true }));
+  return [...fixed, ...left.map(open)];
 }
 
 interface CheckReport {
@@ -210,8 +209,7 @@ async function redaction(
     const found = 'Say what to redact: a version, --match TEXT or --secrets. --dry-run works with the last two.';
     throw new AppError('bad-input', found, { remedy: 'nocturne show --history lists the versions.' });
   }
-  const isNamed = options.memory !== undefined || options.scope !== undefined || options.store !== undefined;
-  const memory = version !== undefined || isNamed ? (await app.memoryFor()).id : undefined;
+  const memory = version !== undefined || isNamed(options) ? (await app.memoryFor()).id : undefined;
   if (version !== undefined && memory !== undefined) {
     const id = await wholeId(app.db, 'version', version);
     return () => redactVersion({ memory, version: id }, { memories: app.memories });
@@ -231,9 +229,7 @@ async function isWanted(plan: RedactReport | null, options: RedactOptions): Prom
   if (plan) tellRedacted(plan, { ...options, dryRun: true }, note);
   else note('would redact this version, and all others of its memory with the same text');
   note('This cannot be undone.');
-  if (canAsk()) return confirm('Redact it?');
-  note('There is no terminal to ask on. To redact it without asking: --yes');
-  return false;
+  return agreed('Redact it?');
 }
 
 function tellRedacted(

@@ -40,7 +40,8 @@ interface OptionMore {
   isHidden?: boolean;
 }
 
-type CalledWith = { options: CommonOptions; parts: Parts };
+/** `config`: where it is read already. */
+type CalledWith = { options: CommonOptions; parts: Parts; config?: Config };
 
 export const MEMORY: OptionSpec[] = [
   ['--memory <dir>', "memory directory (default: NOCTURNE_MEMORY_DIR, else the project's own)"],
@@ -59,9 +60,6 @@ export const INSTRUCTIONS: OptionSpec = [
   'what to keep, in your words; never overrides the rules',
 ];
 
-/** Some commands ask twice. */
-const told = new WeakSet<CommonOptions>();
-
 /** The settings with what a command was given of them. */
 export async function configFor(options: CommonOptions): Promise<Config> {
   const { memory, model, scope } = options;
@@ -70,9 +68,7 @@ export async function configFor(options: CommonOptions): Promise<Config> {
     import('../base/config/settings.ts'),
   ]);
   const config = await loadConfig({ memoryDir: memory, model });
-  for (const said of [sayFormer(config.former), config.unknown])
-    if (said && !told.has(options)) note(`config.json: ${said}`);
-  told.add(options);
+  for (const said of [sayFormer(config.former), config.unknown]) if (said) note(`config.json: ${said}`);
   if (memory !== undefined && statNow(memory)?.isFile)
     throw new AppError('bad-input', `--memory ${memory} is a file.`, { remedy: 'Give the memory directory.' });
   if (scope === undefined || scope === 'project') return config;
@@ -85,8 +81,11 @@ export async function configFor(options: CommonOptions): Promise<Config> {
  * Runs a command with an app made from its options, and closes the app. A secret in the instructions is kept nowhere. What it
  * does is begun by the person who typed it, unless the shell is an agent's, or its parts say otherwise.
  */
-export async function withApp<T>({ options, parts }: CalledWith, work: (app: App) => Promise<T>): Promise<T> {
-  const [config, { openApp }] = await Promise.all([configFor(options), import('../worker/compose.ts')]);
+export async function withApp<T>(
+  { options, parts, config: known }: CalledWith,
+  work: (app: App) => Promise<T>,
+): Promise<T> {
+  const [config, { openApp }] = await Promise.all([known ?? configFor(options), import('../worker/compose.ts')]);
   if (options.instructions !== undefined) {
     const { redact } = await import('../base/secrets/redact-text.ts');
     options.instructions = (await redact(options.instructions)).text;
@@ -103,6 +102,11 @@ export async function withApp<T>({ options, parts }: CalledWith, work: (app: App
   } finally {
     await app.close();
   }
+}
+
+/** Whether the options say which memory is meant. */
+export function isNamed({ memory, scope, store }: CommonOptions): boolean {
+  return memory !== undefined || scope !== undefined || store !== undefined;
 }
 
 /**

@@ -53,12 +53,10 @@ async function config({ args: [name, value], options, wrong }: ConfigCall): Prom
     (options.unset
       ? await writeSettings(home, { [name]: undefined })
       : value !== undefined && (await writeTyped(home, name, value)));
-  // A mistyped name that was taken out is no setting; what else is wrong with the file keeps nobody from writing, and all from reading.
+  // What else is wrong with the file keeps nobody from writing, and all from reading.
   const untold = (error: AppError): Setting[] => {
-    const isOfFile = error.message.startsWith(settingsPath(home));
-    if (isOfFile) process.exitCode = EXIT.failed;
-    const written = `${name} is ${options.unset ? 'taken out' : 'set'}, which counts once the rest of the file can be read: ${describeError(error)}`;
-    note(isOfFile ? written : error.message);
+    note(`${name} is ${options.unset ? 'taken out' : 'set'}. ${describeError(error)}`);
+    if (!options.unset) process.exitCode = EXIT.failed;
     return [];
   };
   const isWritten = options.unset || value !== undefined;

@@ -10,11 +10,11 @@ import { didYouMean } from '../base/text/wording.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { MEMORY_TYPES, type MemoryType } from '../memory/memory-types.ts';
 import { shortId } from '../memory/short-ids.ts';
-import { canAsk, confirm } from '../terminal/ask.ts';
+import { agreed } from '../terminal/ask.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
 import type { App } from '../worker/compose.ts';
 import { placeOf } from '../worker/whose-memory.ts';
-import { type CommonOptions, MEMORY, requirePerson, undoCommand, withApp } from './cli-options.ts';
+import { type CommonOptions, isNamed, MEMORY, requirePerson, undoCommand, withApp } from './cli-options.ts';
 import { topicNames } from './named-topics.ts';
 import type { CommandSpec } from './spec.ts';
 
@@ -66,11 +66,10 @@ async function readStdin(): Promise<string> {
 /** The project's memory or the one that is named; for what is about the user, where that is on, the user's. */
 async function placeFor(
   app: App,
-  { type, memory, scope, store }: CommonOptions & { type: MemoryType },
+  options: CommonOptions & { type: MemoryType },
 ): Promise<{ memory: MemoryRow; scope: CommonOptions['scope'] }> {
-  const isNamed = memory !== undefined || scope !== undefined || store !== undefined;
-  const user = type === 'user' && !isNamed ? await app.userMemory() : null;
-  return user ? { memory: user, scope: 'user' } : { memory: await app.memoryFor(), scope };
+  const user = options.type === 'user' && !isNamed(options) ? await app.userMemory() : null;
+  return user ? { memory: user, scope: 'user' } : { memory: await app.memoryFor(), scope: options.scope };
 }
 
 async function describeKept(
@@ -110,7 +109,11 @@ nothing is changed: they are listed, and the exit code is 2.`,
     requirePerson(app.config, 'forget');
     const memory = await app.memoryFor();
     const target = call.args[0].join(' ');
-    const isWanted = async (plan: Meant) => options.yes || ask(app, plan);
+    const isWanted = async (plan: Meant) => {
+      if (options.yes) return true;
+      note(['This will be forgotten:', ...(await describePlan(app, plan))].join('\n'));
+      return agreed('Forget it?');
+    };
     const report = await app.forget(memory, { target, all: options.all, confirm: isWanted });
     if (report.outcome === 'unknown') {
       const names = await topicNames(app, memory);
@@ -126,14 +129,6 @@ nothing is changed: they are listed, and the exit code is 2.`,
     process.exitCode = report.outcome === 'forgotten' ? EXIT.fine : report.outcome === 'busy' ? EXIT.later : EXIT.usage;
   },
 };
-
-/** Shows what goes on stderr and asks, where someone is there to answer. */
-async function ask(app: App, plan: Meant): Promise<boolean> {
-  note(['This will be forgotten:', ...(await describePlan(app, plan))].join('\n'));
-  if (canAsk()) return confirm('Forget it?');
-  note('There is no terminal to ask on. To forget it without asking: --yes');
-  return false;
-}
 
 async function describePlan({ db }: App, { topics, lines, entries }: Meant): Promise<string[]> {
   const told = entries.map(

@@ -152,7 +152,6 @@ interface OpenOptions extends CommonOptions {
   browser: boolean;
 }
 
-const PORT = 4114;
 const ANSWER_MS = 2_000;
 
 const open: CommandSpec<OpenOptions> = {
@@ -167,7 +166,7 @@ const open: CommandSpec<OpenOptions> = {
     const running = await findServer(app);
     if (running !== null) return tell(await addressOf(running), options);
     const ended = untilEnded();
-    const server = await startHere(app, version);
+    const server = await startServing(app, { version, port: 0 });
     try {
       tell(await addressOf(server.url), options);
       note('Ctrl-C ends it.');
@@ -185,11 +184,6 @@ async function findServer({ db }: App): Promise<string | null> {
     if (answer?.ok) return url;
   }
   return null;
-}
-
-/** On the usual port, or where another program has that one, on a free one. */
-function startHere(app: App, version: string): Promise<Running> {
-  return startServing(app, { version, port: PORT }).catch(() => startServing(app, { version, port: 0 }));
 }
 
 function tell(address: string, { browser, json }: OpenOptions): void {

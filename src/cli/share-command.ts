@@ -3,7 +3,7 @@
 // export, import: the Markdown of a memory as plain files in a directory, and back. adopt: the checkout one stands in is of a project
 // that is remembered under another path, and uses that memory from now on.
 
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { adopt as adoptMemory, exportMemory, importMemory, previewAdoption } from '../../jobs/carry.ts';
 import type { ShareReport } from '../../jobs/share.ts';
 import {
@@ -16,7 +16,7 @@ import {
   type SnapshotTopic,
 } from '../../jobs/snapshot.ts';
 import { AppError } from '../base/errors.ts';
-import { canonicalPath, isDirectory } from '../base/files/directories.ts';
+import { canonicalPath } from '../base/files/directories.ts';
 import { readTextNow } from '../base/files/files.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { unifiedDiff } from '../memory/edit-text.ts';
@@ -26,9 +26,9 @@ import { isByProject } from '../memory/places.ts';
 import { keepApart, type SameProject, saySame } from '../memory/projects.ts';
 import { shortId } from '../memory/short-ids.ts';
 import { memorySnapshotDir } from '../memory/snapshot-files.ts';
-import { canAsk, confirm } from '../terminal/ask.ts';
+import { agreed } from '../terminal/ask.ts';
 import { EXIT, exitFor, note, print, printRaw } from '../terminal/output.ts';
-import { fromHome, shellPath } from '../terminal/phrases.ts';
+import { fromHome } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { refuseInDatabase, shareWithTeam } from '../worker/sharing.ts';
 import { memoriesHere, placeOf, sameHere } from '../worker/whose-memory.ts';
@@ -291,13 +291,7 @@ const adopt: CommandSpec<AdoptOptions, [string | undefined]> = {
     const came = report.added.length + report.changed.length;
     const more = came > 0 ? `; ${sayCount(came, 'file')} of this checkout came in` : '';
     const done = `Sessions here use the memory of ${chosen.memory.name} from now on${more}.`;
-    const isBusy = report.outcome === 'busy';
-    const lines = [isBusy ? 'busy; a dream works on that memory. Try again when it is done.' : done];
-    const { root, memory } = chosen;
-    if (!isBusy && root !== null && !isDirectory(root) && memory.dir !== null && !isDirectory(place)) {
-      const [from, to] = [memory.dir, dirname(place)].map((path) => shellPath(path, config));
-      lines.push(`Its files stay in ${from}. To take them along: mkdir -p ${to} && mv ${from} ${to}`);
-    }
+    const lines = [report.outcome === 'busy' ? 'busy; a dream works on that memory. Try again when it is done.' : done];
     await printDone(app, options, { report, lines });
   },
 };
@@ -313,28 +307,23 @@ async function chosenOf(
   app: App,
   { given, here }: { given: string | undefined; here: MemoryRow | null },
 ): Promise<SameProject> {
-  const found = await sameHere(app, { isAsked: true });
-  const all = (await memoriesHere(app)).filter(
+  const alike = await sameHere(app, { isAsked: true });
+  const others = (await memoriesHere(app)).filter(
     ({ scope, id, tenant }) => scope === 'project' && tenant === '' && id !== here?.id,
   );
-  const isNamed = (memory: MemoryRow) => [memory.id, memory.name, memory.dir].includes(given ?? '');
-  const named = given === undefined ? found : all.filter(isNamed).map((memory) => asked(memory, found));
-  const [first, ...others] = named;
-  if (first && others.length === 0) return first;
-  const [looks, is] = first ? ['look', 'are'] : ['looks', 'is'];
-  const what = given === undefined ? `${looks} like this project` : `${is} called ${JSON.stringify(given)}`;
-  const list = (named.length > 0 ? named : all.map((memory) => asked(memory, found))).map(
-    ({ memory, why }) =>
-      `  ${memory.id}  ${memory.name}, ${fromHome(placeOf(memory), app.config)}${why ? ` (${why})` : ''}`,
-  );
-  throw new AppError('bad-input', `${first ? `${named.length} memories` : 'No memory'} ${what}; nothing was changed.`, {
-    remedy:
-      list.length === 0 ? 'Nothing else is remembered here.' : `Name one: nocturne adopt ID, of\n${list.join('\n')}`,
+  const isCalled = ({ id, name, dir }: MemoryRow) => [id, name, dir].includes(given ?? '');
+  const asOffered = (memory: MemoryRow) =>
+    alike.find((same) => same.memory.id === memory.id) ?? { memory, root: null, why: '' };
+  const meant = given === undefined ? alike : others.filter(isCalled).map(asOffered);
+  const [first, ...more] = meant;
+  if (first && more.length === 0) return first;
+  const what = given === undefined ? 'looks like this project' : `is called ${JSON.stringify(given)}`;
+  const list = meant.map(({ memory, why }) => {
+    return `  ${memory.id}  ${memory.name}, ${fromHome(placeOf(memory), app.config)}${why ? ` (${why})` : ''}`;
   });
-}
-
-function asked(memory: MemoryRow, found: SameProject[]): SameProject {
-  return found.find((same) => same.memory.id === memory.id) ?? { memory, root: null, why: '' };
+  throw new AppError('bad-input', `${first ? 'More than one' : 'No'} memory ${what}; nothing was changed.`, {
+    remedy: first ? `Name one: nocturne adopt ID, of\n${list.join('\n')}` : 'nocturne stores list names them all.',
+  });
 }
 
 /** Shows what both have, and asks where someone is there to answer. */
@@ -358,9 +347,7 @@ async function isMeant(
         : ['From this checkout would come:', ...news.flat()]),
     ].join('\n'),
   );
-  if (canAsk()) return confirm('Use that memory here?');
-  note('There is no terminal to ask at: --yes does it.');
-  return false;
+  return agreed('Use that memory here?');
 }
 
 export const commands = [exportCommand, importCommand, share, snapshot, create, apply, check, adopt] as CommandSpec[];

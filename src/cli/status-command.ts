@@ -38,7 +38,7 @@ const alone: CommandSpec<CommonOptions> = {
     // Asking makes no home; where one was in use, it was lost.
     const isThere = config.databaseUrl !== undefined || statNow(databasePath(config.home)) !== null;
     if (!json && !isThere && !isUsed(config.home) && failed.some(isNoAgent)) return show(WELCOME);
-    await withApp(call, async (app) => {
+    await withApp({ ...call, config }, async (app) => {
       const status = withKey(await readStatus(app), failed);
       if (json) print(toldOf(status));
       else await showHome(app, status, failed);

@@ -7,12 +7,12 @@ import { sayCount } from '../base/text/wording.ts';
 import { type MemoryRow, restoreMemory } from '../memory/memories.ts';
 import { scopeDir } from '../memory/places.ts';
 import { findId, shortId } from '../memory/short-ids.ts';
-import { canAsk, confirm } from '../terminal/ask.ts';
+import { agreed } from '../terminal/ask.ts';
 import { EXIT, exitFor, note, print } from '../terminal/output.ts';
 import { sayDid, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { placeOf } from '../worker/whose-memory.ts';
-import { type CommonOptions, MEMORY, requirePerson, undoCommand, withApp } from './cli-options.ts';
+import { type CommonOptions, isNamed, MEMORY, requirePerson, undoCommand, withApp } from './cli-options.ts';
 import type { CommandSpec } from './spec.ts';
 
 interface UndoOptions extends CommonOptions {
@@ -105,7 +105,7 @@ async function memoriesHere(app: App, options: CommonOptions): Promise<Omit<Acti
   const cwd = process.cwd();
   const here = await app.findMemory({ cwd });
   const places: Omit<Action, 'job'>[] = here ? [{ memory: here }] : [];
-  if (options.memory !== undefined || options.scope !== undefined || options.store !== undefined) return places;
+  if (isNamed(options)) return places;
   for (const scope of ['user', 'local'] as const) {
     const dir = scopeDir(app.config, { memory: scope, cwd });
     const isKept = app.db.engine === 'sqlite' || scope === 'local';
@@ -124,9 +124,8 @@ async function isMeant(app: App, action: Action, { json, any }: UndoOptions): Pr
     print({ outcome: 'unconfirmed', job, kind: row?.kind, undo: null, files: [], turns: 0, stays: [] });
   }
   note([any ? `Last: ${what}` : `You ${what}`, ...more].join('\n'));
-  if (!json && canAsk() && (await confirm('Take it back?'))) return true;
-  if (json || !canAsk()) note(`Nothing was changed. To take back the last: nocturne undo --last${any ? ' --any' : ''}`);
-  else note('Nothing was changed.');
+  if (!json && (await agreed('Take it back?', `nocturne undo --last${any ? ' --any' : ''}`))) return true;
+  note('Nothing was changed.');
   process.exitCode = EXIT.usage;
   return false;
 }

@@ -23,7 +23,7 @@ import type { App } from '../worker/compose.ts';
 import { refusedOf } from '../worker/session-fate.ts';
 import type { WorkResult } from '../worker/work-item.ts';
 import { runWorker } from '../worker/worker.ts';
-import { type CommonOptions, MEMORY, MODEL, parsed, withApp } from './cli-options.ts';
+import { type CommonOptions, isNamed, MEMORY, MODEL, parsed, withApp } from './cli-options.ts';
 import { workNames } from './printer.ts';
 import type { Call, CommandSpec } from './spec.ts';
 
@@ -256,8 +256,7 @@ type Work = Pick<InboxRow, 'kind' | 'key' | 'memory'> & Partial<InboxRow>;
 async function tryAgain(app: App, names: string[], options: RetryOptions): Promise<void> {
   const { db, clock } = app;
   const { all, failed, dismiss: isDismissed = false, json } = options;
-  const isNamed = options.memory !== undefined || options.scope !== undefined || options.store !== undefined;
-  const memory = isNamed ? (await app.findMemory())?.id : undefined;
+  const memory = isNamed(options) ? (await app.findMemory())?.id : undefined;
   const listed = await listWork(db, { memory });
   const isAsked = ({ state, code }: WorkRow) => {
     const isListed = state === 'failed' || (!isDismissed && LIMITS.includes(code ?? ''));

@@ -156,7 +156,7 @@ test('adopting shows what would come, and then both checkouts have one memory, u
   const before = await done(clone, 'list');
   const shown = await run(clone, 'adopt');
   expect(shown).toMatchObject({ code: 2, stdout: '' });
-  expect(shown.stderr).toMatch(/^This looks like orchard, .*same remote and first commit.*--yes does it\.\n$/s);
+  expect(shown.stderr).toMatch(/^This looks like orchard, .*same remote and first commit.*without asking: --yes\n$/s);
   // Before a night all is in the log.
   expect(shown.stderr).toMatch(
     /It has 0 topics and 1 entry not sorted yet in .* {2}logs\/\S+:\n {4}- The kitchen closes/s,
@@ -218,7 +218,7 @@ test('two that look alike are named, and the one that is meant is taken; what is
   expect(await begins(third)).toContain('or one of 1 more');
   const { code, stderr } = await run(third, 'adopt', '--yes');
   expect(code).toBe(1);
-  expect(stderr).toMatch(/2 memories look like this project/);
+  expect(stderr).toMatch(/More than one memory looks like this project/);
   const [id = ''] = stderr.match(/memory_\w+(?=.*work)/) ?? stderr.match(/memory_\w+/) ?? [];
   await done(third, 'adopt', id, '--yes');
   expect((await done(third, 'list')).match(/kitchen|Tuesdays/g)).toHaveLength(1);
@@ -236,9 +236,8 @@ test('of a checkout that was moved the files can be taken along by hand, before 
   const [second, third] = [`${orchard}-2`, `${orchard}-3`];
   renameSync(orchard, second);
   await begins(second);
-  const adopted = await done(second, 'adopt', '--yes');
+  await done(second, 'adopt', '--yes');
   if (ON_POSTGRES) return;
-  expect(adopted).toContain(`&& mv ${dirOf(orchard).replace(environment.HOME ?? '', '~')} `);
   take(orchard, second);
   await done(second, 'remember', 'The kitchen closes at 15:00.');
   expect(existsSync(dirOf(orchard))).toBe(false);

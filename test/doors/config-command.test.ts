@@ -118,8 +118,7 @@ test('a file that is not JSON is left alone and its line named; one with a wrong
   const wrong = aHome('{\n  "modle": "x", // ?\n  "dayTokens": "many"\n}\n');
   expect(await runHere(['config'], wrong.environment)).toMatchObject({ code: 1 });
   const first = await runHere(['config', '--unset', 'modle'], wrong.environment);
-  const said = 'modle is taken out, which counts once the rest of the file can be read';
-  expect(first).toMatchObject({ code: 1, stderr: expect.stringContaining(said) });
+  expect(first).toMatchObject({ code: 0, stderr: expect.stringContaining('modle is taken out. ') });
   expect(first.stderr).toContain('dayTokens');
   await runHere(['config', 'dayTokens', '7'], wrong.environment);
   expect((await loadConfig({}, wrong.environment)).dayTokens).toBe(7);

@@ -40,7 +40,7 @@ test('a pin is taken back by undo, and nothing else is, whatever a night did sin
   expect(asked).toMatchObject({ code: 2, stdout: '' });
   expect(asked.stderr).toContain('You pinned a topic, just now');
   expect(asked.stderr).toContain(`  ${TOPIC}\n`);
-  expect(asked.stderr).toContain('To take back the last: nocturne undo --last');
+  expect(asked.stderr).toContain('without asking: nocturne undo --last');
   expect(read(TOPIC)).not.toBe(before);
   const answers = { isTerminal: true };
   expect(await runHere(['undo'], environment, { ...answers, stdin: 'n\n' })).toMatchObject({ code: 2, stdout: '' });
