@@ -18,13 +18,21 @@ import { scopeDir } from '../memory/places.ts';
 import { scrubOf, scrubSecrets } from '../memory/redaction.ts';
 import { wholeId } from '../memory/short-ids.ts';
 import type { Checked } from '../setup/checks.ts';
-import { agreed } from '../terminal/ask.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
 import { plainly } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { takeInLeft } from '../worker/first-start.ts';
 import { placeOf } from '../worker/whose-memory.ts';
-import { type CommonOptions, configFor, isNamed, MEMORY, memoryHere, requirePerson, withApp } from './cli-options.ts';
+import {
+  agreed,
+  type CommonOptions,
+  configFor,
+  isNamed,
+  MEMORY,
+  memoryHere,
+  requirePerson,
+  withApp,
+} from './cli-options.ts';
 import type { CommandSpec } from './spec.ts';
 
 interface CheckOptions extends CommonOptions {

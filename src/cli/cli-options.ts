@@ -11,6 +11,7 @@ import type { Sql } from '../db/sql.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { MEMORY_SCOPES, type MemoryScope, notOfWorkingTree, scopeDir } from '../memory/places.ts';
 import { shortId } from '../memory/short-ids.ts';
+import { canAsk, confirm } from '../terminal/ask.ts';
 import { exitFor, note, print, tellProgress } from '../terminal/output.ts';
 import { NETWORK_RISK, shellWord } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
@@ -174,6 +175,13 @@ export function requirePerson({ environment }: Pick<Config, 'environment'>, comm
   throw new AppError('refused', `nocturne ${command} is only for a person to run, and ${why}: nothing was changed.`, {
     remedy: `Run nocturne ${command} in a terminal of your own.`,
   });
+}
+
+/** A yes where someone is there to answer; else no, with the option that does it `without` asking. */
+export async function agreed(question: string, without = '--yes'): Promise<boolean> {
+  if (canAsk()) return confirm(question);
+  note(`There is no terminal to ask on. To do it without asking: ${without}`);
+  return false;
 }
 
 /** Tells what a command did to its memory, in JSON or in lines with how it is taken back, and how it ended. */

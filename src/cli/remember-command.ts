@@ -10,11 +10,10 @@ import { didYouMean } from '../base/text/wording.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { MEMORY_TYPES, type MemoryType } from '../memory/memory-types.ts';
 import { shortId } from '../memory/short-ids.ts';
-import { agreed } from '../terminal/ask.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
 import type { App } from '../worker/compose.ts';
 import { placeOf } from '../worker/whose-memory.ts';
-import { type CommonOptions, isNamed, MEMORY, requirePerson, undoCommand, withApp } from './cli-options.ts';
+import { agreed, type CommonOptions, isNamed, MEMORY, requirePerson, undoCommand, withApp } from './cli-options.ts';
 import { topicNames } from './named-topics.ts';
 import type { CommandSpec } from './spec.ts';
 

@@ -26,13 +26,12 @@ import { isByProject } from '../memory/places.ts';
 import { keepApart, type SameProject, saySame } from '../memory/projects.ts';
 import { shortId } from '../memory/short-ids.ts';
 import { memorySnapshotDir } from '../memory/snapshot-files.ts';
-import { agreed } from '../terminal/ask.ts';
 import { EXIT, exitFor, note, print, printRaw } from '../terminal/output.ts';
 import { fromHome } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { refuseInDatabase, shareWithTeam } from '../worker/sharing.ts';
 import { memoriesHere, placeOf, sameHere } from '../worker/whose-memory.ts';
-import { type CommonOptions, MEMORY, memoryHere, printDone, requirePerson } from './cli-options.ts';
+import { agreed, type CommonOptions, MEMORY, memoryHere, printDone, requirePerson } from './cli-options.ts';
 import { topicFile } from './named-topics.ts';
 import type { CommandSpec } from './spec.ts';
 

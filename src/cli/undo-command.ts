@@ -7,12 +7,11 @@ import { sayCount } from '../base/text/wording.ts';
 import { type MemoryRow, restoreMemory } from '../memory/memories.ts';
 import { scopeDir } from '../memory/places.ts';
 import { findId, shortId } from '../memory/short-ids.ts';
-import { agreed } from '../terminal/ask.ts';
 import { EXIT, exitFor, note, print } from '../terminal/output.ts';
 import { sayDid, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { placeOf } from '../worker/whose-memory.ts';
-import { type CommonOptions, isNamed, MEMORY, requirePerson, undoCommand, withApp } from './cli-options.ts';
+import { agreed, type CommonOptions, isNamed, MEMORY, requirePerson, undoCommand, withApp } from './cli-options.ts';
 import type { CommandSpec } from './spec.ts';
 
 interface UndoOptions extends CommonOptions {

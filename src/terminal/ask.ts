@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { note, wrap } from './output.ts';
+import { wrap } from './output.ts';
 
 /** How a person is spoken with. */
 export interface Asking {
@@ -18,16 +18,9 @@ export function canAsk(): boolean {
 }
 
 /** True for `y` or `yes`; everything else, and the end of the input, is no. */
-async function confirm(question: string): Promise<boolean> {
+export async function confirm(question: string): Promise<boolean> {
   const questions = new Questions();
   return questions.confirm(question).finally(() => questions.close());
-}
-
-/** A yes where someone is there to answer; else no, with the option that does it `without` asking. */
-export async function agreed(question: string, without = '--yes'): Promise<boolean> {
-  if (canAsk()) return confirm(question);
-  note(`There is no terminal to ask on. To do it without asking: ${without}`);
-  return false;
 }
 
 /** Questions one after the other over the same input, so that what was typed ahead answers the next, unseen. */
