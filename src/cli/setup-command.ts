@@ -12,7 +12,6 @@ import { removeFile, statNow } from '../base/files/files.ts';
 import { keyPath, keySource } from '../base/key.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { AGENT_NAMES, type AgentName, findAgent } from '../setup/agents/agents.ts';
-import { applyChange, hasOurs, isInstalled, planUninstall } from '../setup/agents/installing.ts';
 import { type Backlog, lookBefore, offerBacklog, usualDay } from '../setup/backlog.ts';
 import { tryModel } from '../setup/checks.ts';
 import {
@@ -27,7 +26,19 @@ import {
   offersOf,
 } from '../setup/choose-model.ts';
 import { countingIn } from '../setup/doctor.ts';
-import { carryOut, dataOf, diffsOf, type KeyOptions, keepWithAddress, type Plan, planFor } from '../setup/plan.ts';
+import {
+  applyChange,
+  carryOut,
+  dataOf,
+  diffsOf,
+  hasOurs,
+  isInstalled,
+  type KeyOptions,
+  keepWithAddress,
+  type Plan,
+  planFor,
+  planUninstall,
+} from '../setup/plan.ts';
 import { schedulerWithNight } from '../setup/schedules.ts';
 import { type Asking, canAsk, Questions } from '../terminal/ask.ts';
 import { EXIT, note, print, printRaw, progress } from '../terminal/output.ts';

@@ -10,17 +10,17 @@ import { type Config, loadConfig } from '../base/config/config.ts';
 import { leastDayUsd, sayTooLow } from '../base/config/prices.ts';
 import { sayFormer, settingsPath } from '../base/config/settings.ts';
 import { type AppError, attempt, describeError, isAppError, ruleOf } from '../base/errors.ts';
-import { isDirectory, listNames, readDirectory } from '../base/files/directories.ts';
-import { isPrivate, readTextNow, statFile, statNow } from '../base/files/files.ts';
+import { isDirectory, listNames } from '../base/files/directories.ts';
+import { isPrivate, readTextNow, statNow } from '../base/files/files.ts';
 import { keyPath, keySource, readAccess } from '../base/key.ts';
 import { localTime } from '../base/time.ts';
 import { type Enablement, pauseEnd } from '../memory/paths.ts';
-import { namesInSpool, spoolDir } from '../queue/spool.ts';
+import { namesInSpool, spoolFiles } from '../queue/spool.ts';
 import { directoryOf, findProgram, withPrograms } from '../worker/model-programs.ts';
 import { nextNightly } from '../worker/nightly.ts';
 import { AGENT_NAMES, type Agent, findAgent, findPrograms } from './agents/agents.ts';
-import { isInstalled } from './agents/installing.ts';
 import { readSettings } from './agents/settings-text.ts';
+import { isInstalled } from './plan.ts';
 import { nightOf } from './schedules.ts';
 
 export interface Checked {
@@ -54,6 +54,7 @@ export function sayFirst(names: string[]): string {
 
 const ANSWERS_WITHIN_MS = 20_000;
 const PROGRAM_ANSWERS_WITHIN_MS = 90_000;
+const HOUR_MS = 3_600_000;
 
 export function checkHome({ home }: Config): Checked {
   if (!isDirectory(home)) {
@@ -197,12 +198,8 @@ export async function checkProgram(config: Config): Promise<Checked[]> {
   const moved = movedFrom ? `; ${movedFrom}, where set-up found it, is gone` : '';
   const again = `Run nocturne setup --model ${config.model}, which keeps where it is now.`;
   if (problem) {
-    const isNightly = !(await findProgram(name, config, { isFresh: true })).problem;
-    const why = `${problem.message.replace(/\.$/, '')}${moved}`;
-    const remedy = problem.remedy ?? 'Fix it.';
-    if (!isNightly) return [fail('program', why, remedy)];
-    const found = `as the schedule starts it: ${why}; from this shell it can be asked`;
-    return [fail('program', found, path === null ? again : remedy)];
+    const found = `as the schedule starts it: ${problem.message.replace(/\.$/, '')}${moved}`;
+    return [fail('program', found, path === null ? again : (problem.remedy ?? 'Fix it.'))];
   }
   const paid = login?.paidBy === 'plan' ? `on your plan, ${login.said}` : `by ${login?.said}, which costs money`;
   const found = `${title} ${version}, ${path}, ${paid}`;
@@ -272,19 +269,15 @@ export function checkAgentSettings({ agentMemory }: Config): Checked[] {
 }
 
 /** Sessions that hooks told of and no worker has taken up yet. */
-export async function checkSpool(config: Config): Promise<Checked> {
-  const dir = spoolDir(config.home);
-  const files = (readDirectory(dir) ?? []).filter((item) => item.kind === 'file');
+export function checkSpool(config: Config): Checked {
   const names = namesInSpool(config.home);
-  if (files.length === 0 && names.length === 0) return ok('news from hooks', 'nothing waits');
-  if (files.length === 0) {
-    return warn('news from hooks', `set aside: ${sayFirst(names)}`, `Look at what is in ${dir}, and remove it.`);
-  }
-  const stats = files.map(({ name }) => statFile(join(dir, name)));
-  const oldest = stats.flatMap((stat) => stat?.modifiedAt ?? []).sort()[0] ?? '';
-  const isOld = config.clock.now().getTime() - Date.parse(oldest) > 60 * 60_000;
-  const found = `${files.length} waiting, the oldest since ${oldest ? localTime(oldest, config.zone) : 'unknown'}: ${sayFirst(names)}`;
-  return isOld
+  if (names.length === 0) return ok('news from hooks', 'nothing waits');
+  const times = spoolFiles(config.home).flatMap((file) => statNow(file)?.modifiedMs ?? []);
+  const oldestMs = Math.min(...times);
+  const since =
+    times.length > 0 ? `, the oldest since ${localTime(new Date(oldestMs).toISOString(), config.zone)}` : '';
+  const found = `${names.length} waiting${since}: ${sayFirst(names)}`;
+  return config.clock.now().getTime() - oldestMs > HOUR_MS
     ? warn('news from hooks', found, 'Run nocturne worker --once and read what it says.')
     : ok('news from hooks', found);
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { AgentPorts } from '../agent/agent-types.ts';
 import type { Config } from '../base/config/config.ts';
 import { type AppError, describeError, onAppError } from '../base/errors.ts';
-import { canLink, isDirectory } from '../base/files/directories.ts';
+import { isDirectory } from '../base/files/directories.ts';
 import { isOnNetwork, isPrivate, statNow } from '../base/files/files.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { localTime } from '../base/time.ts';
@@ -63,7 +63,7 @@ export async function examine(config: Config, at: { cwd: string; isOnline: boole
     return [
       checkHome(config),
       ...trouble,
-      ...(await of((app) => checkShared(app, config))),
+      ...(app && url !== undefined ? [ok('database', `${app.db.name}; it holds all memory`)] : []),
       ...(url === undefined && isOnNetwork(home)
         ? [warn('home', `${home} is on a network file system`, NETWORK_RISK)]
         : []),
@@ -77,7 +77,7 @@ export async function examine(config: Config, at: { cwd: string; isOnline: boole
       ...(await checkQueue(config)),
       ...(await of(checkWorker)),
       ...(await of(checkSchedule)),
-      await checkSpool(config),
+      checkSpool(config),
       ...(await of((app) => checkMemories(app, asked))),
       ...(await of(checkSecrets)),
     ];
@@ -115,30 +115,13 @@ async function checkQueue({ queueUrl: url, clock }: Config): Promise<Checked[]> 
   if (!url) return [ok('queue', 'none is set, and none is needed')];
   const problems: string[] = [];
   const onError = (why: string) => void problems.push(why);
-  try {
+  const ask = async () => {
     const wake = openWake({ url, namespace: 'nocturne-doctor', now: () => clock.now(), onError });
     await wake.ring({ kind: 'check', key: 'doctor', at: clock.now(), news: 1 }).finally(() => wake.close());
-  } catch (error) {
-    problems.push(describeError(error));
-  }
+  };
+  await ask().catch((error) => onError(describeError(error)));
   const [problem] = problems;
-  return [
-    problem === undefined ? ok('queue', 'redis answers') : fail('queue', problem, 'Nothing is lost: the work waits.'),
-  ];
-}
-
-const CLOCKS_APART_MS = 60_000;
-
-/** The database that several machines share, and how far their clocks are apart. */
-async function checkShared({ db, clock }: App, own: Config): Promise<Checked[]> {
-  if (db.engine === 'sqlite') return [];
-  const apartMs = clock.now().getTime() - own.clock.now().getTime();
-  const found = [ok('database', `${db.name}; it holds all memory`)];
-  if (Math.abs(apartMs) > CLOCKS_APART_MS) {
-    const said = `this machine's clock is ${Math.round(Math.abs(apartMs) / 1_000)} s ${apartMs < 0 ? 'ahead of' : 'behind'} the database's`;
-    found.push(warn('clock', said, "Set this machine's clock right; until then nocturne goes by the database's."));
-  }
-  return found;
+  return [problem ? fail('queue', problem, 'Nothing is lost: the work waits.') : ok('queue', 'redis answers')];
 }
 
 async function checkWorker({ db, config: { queueUrl, zone, databaseUrl } }: App): Promise<Checked[]> {
@@ -218,11 +201,6 @@ async function checkSecrets(app: App): Promise<Checked[]> {
 }
 
 function checkDisk(dir: string): Checked[] {
-  const inside = join(dir, '.nocturne');
-  const open = [dir, inside].filter((path) => !isPrivate(path));
-  const risk = 'An edit at the same moment as one by nocturne may be lost; another file system is safer.';
-  return [
-    ...(isPrivate(dir) ? [] : [warn('memory', `others can read ${open.join(', ')}`, `Run chmod -R go= ${dir}.`)]),
-    ...(canLink(inside) ? [] : [warn('memory', `${dir}: this file system has no hard links`, risk)]),
-  ];
+  const open = [dir, join(dir, '.nocturne')].filter((path) => !isPrivate(path));
+  return isPrivate(dir) ? [] : [warn('memory', `others can read ${open.join(', ')}`, `Run chmod -R go= ${dir}.`)];
 }

@@ -146,7 +146,7 @@ const TAKEN_OVER = [
   'ANTHROPIC_BASE_URL',
 ];
 
-/** Throws `bad-input` where `dreamCron` is not a time of day, and for what would not stay within its line of a unit. */
+/** Throws `bad-input` where `dreamCron` is not a time of day. */
 export function nightOf(config: Config, { node, nocturne }: Programs): Night {
   const [, minute, hour] = /^(\d{1,2}) (\d{1,2}) \* \* \*$/.exec(config.dreamCron) ?? [];
   if (minute === undefined || hour === undefined || Number(minute) > 59 || Number(hour) > 23) {
@@ -154,7 +154,7 @@ export function nightOf(config: Config, { node, nocturne }: Programs): Night {
       remedy: 'Set one like "30 3 * * *" in config.json of the nocturne home, or give --schedule none.',
     });
   }
-  const night: Night = {
+  return {
     hour: Number(hour),
     minute: Number(minute),
     zone: config.zone === machineZone() ? null : config.zone,
@@ -162,11 +162,6 @@ export function nightOf(config: Config, { node, nocturne }: Programs): Night {
     environment: environmentOf(config, dirname(node)),
     log: join(config.home, 'night.log'),
   };
-  const unfit = [...night.command, night.log, ...Object.values(night.environment)].find((text) => /\p{Cc}/u.test(text));
-  if (unfit === undefined) return night;
-  throw new AppError('bad-input', `${JSON.stringify(unfit)} holds a control character, which no scheduler takes.`, {
-    remedy: 'Rename what it names, or take it out of the environment; or give --schedule none.',
-  });
 }
 
 function environmentOf({ home, environment, keyCommand }: Config, nodeDir: string): Record<string, string> {
@@ -178,7 +173,13 @@ function environmentOf({ home, environment, keyCommand }: Config, nodeDir: strin
 }
 
 export function systemdUnits(night: Night): { service: string; timer: string } {
-  const quote = (text: string) => `"${text.replace(/["\\]/g, '\\$&').replaceAll('%', '%%')}"`;
+  // What would begin a line of its own is written by its number.
+  const byNumber = (sign: string) => `\\x${sign.charCodeAt(0).toString(16).padStart(2, '0')}`;
+  const quote = (text: string) =>
+    `"${text
+      .replace(/["\\]/g, '\\$&')
+      .replaceAll('%', '%%')
+      .replace(/\p{Cc}/gu, byNumber)}"`;
   const words = night.command.map((word) => quote(word).replaceAll('$', '$$$$'));
   const environment = Object.entries(night.environment).map(
     ([name, value]) => `Environment=${quote(`${name}=${value}`)}`,

@@ -11,14 +11,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Config, loadConfig } from '../../src/base/config/config.ts';
 import { AGENT_NAMES, type AgentName, findAgent, findPrograms, type Programs } from '../../src/setup/agents/agents.ts';
-import { applyChange, isInstalled, planInstall, planUninstall } from '../../src/setup/agents/installing.ts';
 import { readSettings } from '../../src/setup/agents/settings-text.ts';
-import { sized } from '../support/depth.ts';
-import { wildSettings } from '../support/settings-text.ts';
+import { applyChange, planInstall, planUninstall } from '../../src/setup/plan.ts';
 import { tempDir } from '../support/temp.ts';
 
 const PROGRAMS: Programs = {
@@ -69,38 +66,6 @@ function write(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);
 }
-
-/** Those of the generator stand nowhere else. */
-const commentsIn = (text: string) => text.match(/\/\* all of it \*\/|\/\/ for now|\/\/ "hooks": \[\]/g) ?? [];
-
-test('install and uninstall leave any settings file to the byte as it was, whatever is in it; of one edited since, all but ours', async () => {
-  const { config } = await aPerson(tempDir());
-  fc.assert(
-    fc.property(
-      wildSettings,
-      fc.constantFrom(...HOOKED),
-      ...[fc.boolean(), fc.boolean()],
-      (settings, agent, twice, isEdited) => {
-        const file = findAgent(agent).file(config);
-        write(file, settings.text);
-        install(config, agent);
-        if (twice) install(config, agent, { programs: { ...PROGRAMS, hook: '/elsewhere/nocturne/dist/hook.js' } });
-        expect(Object.keys(readSettings(readFileSync(file, 'utf8'), file))).toEqual(
-          expect.arrayContaining(Object.keys(settings.value)),
-        );
-        if (isEdited) writeFileSync(file, readFileSync(file, 'utf8').replace('{', '{ "mine": [true],'));
-        uninstall(config, agent);
-        const left = readFileSync(file, 'utf8');
-        if (isEdited) {
-          expect(readSettings(left, file)).toEqual({ ...settings.value, mine: [true] });
-          expect(commentsIn(left)).toEqual(commentsIn(settings.text));
-        } else expect(left).toBe(settings.text);
-        expect(isInstalled(config, agent)).toBe(false);
-      },
-    ),
-    { numRuns: sized({ quick: 20, deep: 200 }) },
-  );
-});
 
 test.each(AGENT_NAMES)(
   '%s: installed twice it is once, a new place takes the old one’s, and nothing stays of it',

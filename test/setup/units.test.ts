@@ -108,10 +108,12 @@ test('the night takes over where things are, and never a key', async () => {
   expect(() => nightOf(weekly, PROGRAMS)).toThrow('not one time a day');
 });
 
-test.each(['\n', '\r', '\u0085'])('no scheduler is given %j, which would begin a line of its own', async (end) => {
+test.each(['\n', '\r', '\u0085'])('what holds %j begins no line of its own in a unit', (end) => {
   const place = `/srv/m${end}ExecStartPre=/bin/evil`;
-  const moved = await loadConfig({}, { NOCTURNE_HOME: tempDir(), CLAUDE_CONFIG_DIR: place });
-  expect(() => nightOf(moved, PROGRAMS)).toThrow('control character');
-  const config = await loadConfig({}, { NOCTURNE_HOME: tempDir() });
-  expect(() => nightOf(config, { ...PROGRAMS, nocturne: place })).toThrow('control character');
+  const { service } = systemdUnits({
+    ...NIGHT,
+    command: ['/bin/node', place],
+    environment: { CLAUDE_CONFIG_DIR: place },
+  });
+  expect(service.split(/[\n\r\u0085]/).filter((line) => line.startsWith('ExecStartPre'))).toEqual([]);
 });

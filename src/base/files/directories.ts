@@ -1,7 +1,6 @@
 // What is in directories, and where paths lead. The contents of files are files.ts's.
 // Reads answer null or nothing for "not there"; every other failure is an AppError `storage` that names the path.
 
-import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
 import type { AppError } from '../errors.ts';
@@ -10,8 +9,6 @@ import {
   absentOr,
   attempt,
   isAbsence,
-  makeWhole,
-  removeFile,
   statNow,
   storageError,
   syncDirectory,
@@ -65,14 +62,6 @@ function itemsIn(dir: string, onClosed?: OnClosed): fs.Dirent[] {
 /** The names in a directory, sorted; none where there is no directory. */
 export function listNames(dir: string): string[] {
   return absentAsNull(dir, () => fs.readdirSync(dir).sort()) ?? [];
-}
-
-/** Whether a file in this directory can have a second name. */
-export function canLink(dir: string): boolean {
-  const name = join(dir, `${randomUUID()}.tmp`);
-  const isMade = makeWhole(name, Buffer.alloc(0));
-  removeFile(name);
-  return isMade;
 }
 
 /** The nocturne home, as `NOCTURNE_HOME` gives it: in settings files and schedulers no shell expands `~/`. */

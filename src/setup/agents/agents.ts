@@ -9,6 +9,7 @@ import { type Config, type Environment, userDirectory } from '../../base/config/
 import { AppError } from '../../base/errors.ts';
 import { realPath } from '../../base/files/directories.ts';
 import { packagePath, readTextNow } from '../../base/files/files.ts';
+import { objectAt, objectsOf } from '../../base/text/json.ts';
 import { type Json, type Path, readSettings, setValue, takeOut } from './settings-text.ts';
 
 export const AGENT_NAMES = ['claude-code', 'codex', 'gemini', 'opencode'] as const;
@@ -144,14 +145,12 @@ function hookedAgent(
       return before === null && /^\s*(\{\s*\})?\s*$/.test(rest) ? null : rest;
     },
     find(text, file) {
-      const found: string[] = [];
-      for (const [event, groups] of Object.entries(recordOf(readSettings(text, file).hooks))) {
-        for (const group of listOf(groups)) {
-          for (const handler of listOf(recordOf(group).hooks)) {
-            if (isOurHandler(handler, made.name)) found.push(`${event} ${JSON.stringify(handler)}`);
-          }
-        }
-      }
+      const found = Object.entries(objectAt(readSettings(text, file), 'hooks')).flatMap(([event, groups]) => {
+        const ours = objectsOf(groups).flatMap(({ hooks }) =>
+          objectsOf(hooks).filter((each) => isOurHandler(each, made.name)),
+        );
+        return ours.map((handler) => `${event} ${JSON.stringify(handler)}`);
+      });
       return found.sort();
     },
   };
@@ -230,15 +229,16 @@ function shellWords(words: string[]): string {
 /** A group of handlers that are all ours, or one of ours among others'. */
 function isOurHook(value: unknown, path: Path, agent: AgentName): boolean {
   if (path[0] !== 'hooks') return false;
-  const handlers = listOf(recordOf(value).hooks);
-  if (path.length === 3) return handlers.length > 0 && handlers.every((handler) => isOurHandler(handler, agent));
+  const { hooks } = Object(value);
+  if (path.length === 3)
+    return Array.isArray(hooks) && hooks.length > 0 && hooks.every((each) => isOurHandler(each, agent));
   return path.length === 5 && path[3] === 'hooks' && isOurHandler(value, agent);
 }
 
 /** Whether a handler runs nocturne's hook or recall for this agent, of whatever version and place. */
 function isOurHandler(handler: unknown, agent: AgentName): boolean {
-  const { command, args } = recordOf(handler);
-  const words = [command, ...listOf(args)].join(' ').replace(/["']/g, '');
+  const { command, args } = Object(handler);
+  const words = [command, args ?? []].flat().join(' ').replace(/["']/g, '');
   const isHook = new RegExp(`[\\\\/]hook\\.[jt]s ${agent}$`).test(words);
   const isRecall = new RegExp(`[\\\\/]nocturne\\.js recall --hook --agent ${agent}$`).test(words);
   // Others may call a program so, too.
@@ -248,14 +248,6 @@ function isOurHandler(handler: unknown, agent: AgentName): boolean {
 /** Whether there is something at `path`. */
 function reaches(value: unknown, path: Path): boolean {
   return path.reduce<unknown>((inner, key) => Object(inner)[key], value) !== undefined;
-}
-
-function recordOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
-}
-
-function listOf(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : [];
 }
 
 export interface Programs {
