@@ -1,13 +1,12 @@
 // The `offline` model: a few rules behind the SDK's own `fetch`, answering the Messages protocol with tool calls. It takes
 // what a person says outright in English ("Always use …", "I prefer …", "Remember that …"), each sentence as its own quote,
 // and at night puts each entry under the topic of its type. It is no language model: it understands nothing, and is there
-// to try nocturne out without key or network. The same request gets the same answer, byte for byte. It never calls out and
-// never throws over what it is sent. It reads without zod, which the forked child would load for it alone.
+// to try nocturne out without key or network. The same request gets the same answer, byte for byte. It never calls out.
+// It reads without zod, which the forked child would load for it alone.
 
 import { hash } from 'node:crypto';
 import { isObject, type JsonObject, parseJson } from '../base/text/json.ts';
 import { isOpposite } from '../rules/words.ts';
-import { OFFLINE_MODEL } from './agent-types.ts';
 
 /** One sentence for `--help`. */
 export const OFFLINE_DESCRIPTION =
@@ -47,15 +46,10 @@ const ENTRIES_PER_CALL = 20;
 const LONGEST_CHARS = 400;
 const CUT = /^… \d+ characters (?:of a paste )?left out …$/;
 
-/** Answers `POST …/v1/messages`, not streamed, as the API would; everything else is the API's own kind of error. */
+/** Answers a request to the Messages API, which is never one to be streamed, as the API would. */
 export async function offlineFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
-  const request = new Request(input, init);
-  if (request.method !== 'POST' || !new URL(request.url).pathname.endsWith('/v1/messages'))
-    return refuse(404, 'not_found_error', 'The offline model answers POST /v1/messages only.');
-  const body = await request.text();
-  const value = parseJson(body);
-  const { model, stream, tools, messages } = isObject(value) ? value : {};
-  if (stream === true) return refuse(400, 'invalid_request_error', 'The offline model does not stream.');
+  const body = await new Request(input, init).text();
+  const { model, tools, messages } = JSON.parse(body);
   const id = hash('sha256', body).slice(0, 24);
   const reply = answer(recordsIn(tools), recordsIn(messages));
   const content =
@@ -66,16 +60,12 @@ export async function offlineFetch(input: string | URL | Request, init?: Request
     id: `msg_${id}`,
     type: 'message',
     role: 'assistant',
-    model: typeof model === 'string' ? model : OFFLINE_MODEL,
+    model,
     content,
     stop_reason: typeof reply === 'string' ? 'end_turn' : 'tool_use',
     stop_sequence: null,
     usage: { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
   });
-}
-
-function refuse(status: number, type: string, message: string): Response {
-  return Response.json({ type: 'error', error: { type, message } }, { status });
 }
 
 /** The records of a list, or none where something else is in it. */

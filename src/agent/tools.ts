@@ -140,7 +140,7 @@ function beyond(words: Set<string>, others: Set<string>): string[] {
 }
 
 const memoryInput = z.object({
-  command: z.string(),
+  command: z.literal('view'),
   path: z.string().min(1).max(1_000),
   view_range: z.tuple([z.int(), z.int()]).nullish(),
 });
@@ -151,9 +151,8 @@ export function memoryViewTool(view: (path: string, range?: [number, number]) =>
     definition: { kind: 'memory', name: 'memory' },
     async call(input) {
       const read = memoryInput.safeParse(input);
-      const isView = typeof input === 'object' && input !== null && 'command' in input && input.command === 'view';
-      if (!isView) return refuse('The memory is read-only here: only the command "view" works.');
-      if (!read.success) return refuse('Expected { "command": "view", "path": "…", "view_range": [first, last] }.');
+      if (!read.success)
+        return refuse('The memory is read-only here: { "command": "view", "path": "…", "view_range": [first, last] }.');
       return { text: await view(read.data.path, read.data.view_range ?? undefined), isError: false };
     },
   };

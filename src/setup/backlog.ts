@@ -5,11 +5,10 @@
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { sortTurns } from '../../jobs/extract/pending-turns.ts';
 import { offerPending } from '../../jobs/extract/shown-turns.ts';
 import { OFFLINE_LIMITS, OFFLINE_MODEL } from '../agent/agent-types.ts';
 import { programNamed, programOf } from '../agent/programs/programs.ts';
-import { type Config, configOfSession } from '../base/config/config.ts';
+import type { Config } from '../base/config/config.ts';
 import { costMicroUsd, priceOf } from '../base/config/prices.ts';
 import { describeError, isAppError, sayOfFile } from '../base/errors.ts';
 import { removeTree } from '../base/files/directories.ts';
@@ -20,16 +19,16 @@ import { DAY_MS, type Day, dayOf } from '../base/time.ts';
 import { databasePath } from '../db/open-database.ts';
 import { type EntryRow, entriesAmong } from '../memory/entries.ts';
 import type { MemoryRow } from '../memory/memories.ts';
-import { declineBefore, declinedBefore, sessionNamed } from '../memory/session-rows.ts';
+import { declineBefore, declinedBefore } from '../memory/session-rows.ts';
 import { type Look, looksOf } from '../queue/swept.ts';
 import type { Asking } from '../terminal/ask.ts';
 import { note, progress } from '../terminal/output.ts';
 import { saySpeaker, sayTokens } from '../terminal/phrases.ts';
 import { estimateTokens } from '../transcript/excerpt/tokens.ts';
 import { type FoundAgent, findSessions } from '../transcript/find-sessions.ts';
-import { openSession, type Session } from '../transcript/session.ts';
+import type { Session } from '../transcript/session.ts';
 import { type App, type At, openApp } from '../worker/compose.ts';
-import { announceSession, whyLeft } from '../worker/ingest.ts';
+import { announceSession, openFound, sortFound, whyLeft } from '../worker/ingest.ts';
 import { refusedOf } from '../worker/session-fate.ts';
 import { placeOf } from '../worker/whose-memory.ts';
 import { runWorker } from '../worker/worker.ts';
@@ -85,7 +84,7 @@ export async function findBacklog(app: App, only: { since?: Date; agents?: reado
   for (const { agent, path, modifiedAt } of found) {
     try {
       const { environment } = known.get(path) ?? {};
-      const session = await openIn(app, { transcript: path, environment });
+      const session = await openFound(app, path, environment);
       const why = await whyNotRead(app, session);
       if (why) left.set(why, (left.get(why) ?? 0) + 1);
       const size = why === null && (await sizeOf(app, session));
@@ -152,12 +151,6 @@ export async function usualDay(sessions: BacklogSession[], config: Parameters<ty
   return { requests: each(requests), tokens: each(tokens), microUsd: microUsd === null ? null : each(microUsd) };
 }
 
-/** With the settings for it. */
-async function openIn({ config }: App, of: Pick<BacklogSession, 'transcript' | 'environment'>): Promise<Session & At> {
-  const own = { config: await configOfSession(config, of.environment) };
-  return Object.assign(await openSession(of.transcript, { isLive: true }), own);
-}
-
 /** Also where nocturne is paused. */
 async function whyNotRead(app: App, session: Session & At): Promise<string | null> {
   const left = await whyLeft(app, session);
@@ -168,13 +161,9 @@ async function whyNotRead(app: App, session: Session & At): Promise<string | nul
 
 /** What would be shown of a session, declined or not; null where there is nothing. */
 async function sizeOf(app: App, session: Session & At) {
-  const { config, db, memories } = app;
+  const { config } = app;
   const memory = await app.findMemory(session);
-  const sorted = await sortTurns(session, {
-    ...{ memories, memory: memory?.id ?? '', row: memory ? await sessionNamed(db, memory.id, session.id) : undefined },
-    ...{ ended: true, quietMs: config.quietMs, job: null, reopened: new Set<string>(), takeUp: ['declined'] },
-    writable: memory ? await app.writableFor(session, memory) : [],
-  });
+  const sorted = await sortFound(app, session, { memory, ended: true, takeUp: ['declined'] });
   const { excerptTokens, zone } = config;
   const how = { wanted: { by: 'excerpt' as const }, agent: config, excerptTokens, zone };
   let [tokens, requests] = [0, 0];
@@ -225,7 +214,8 @@ export async function learnFound(app: App, { sessions }: Pick<Backlog, 'sessions
   let done = 0;
   try {
     for (const each of sessions) {
-      const of = { session: await openIn(app, each), environment: each.environment };
+      const { transcript, environment } = each;
+      const of = { session: await openFound(app, transcript, environment), environment };
       const takeUp = ['declined', 'undone'] as const;
       const { memory, key } = await announceSession(app, { ...of, ended: true, isDueNow: true, takeUp });
       asked.set(key, { ...each, memory, reason: 'it was not reached' });

@@ -5,7 +5,7 @@
 // `announceSession`: how the news of a session reaches the inbox, whoever noticed it.
 
 import { dirname, sep } from 'node:path';
-import type { TakenUp } from '../../jobs/extract/pending-turns.ts';
+import { type SortedTurns, type SortOptions, sortTurns, type TakenUp } from '../../jobs/extract/pending-turns.ts';
 import { type Config, configOfSession, type Environment } from '../base/config/config.ts';
 import { describeError, ERRORS, isAppError, onAppError } from '../base/errors.ts';
 import { canonicalPath, isDirectory } from '../base/files/directories.ts';
@@ -14,7 +14,7 @@ import { DAY_MS } from '../base/time.ts';
 import { coverageOf } from '../memory/entries.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { isByProject, whyTurnedOff } from '../memory/places.ts';
-import { enterSession, keepPieces, readPointOf, sessionNamed } from '../memory/session-rows.ts';
+import { declinedBefore, enterSession, keepPieces, readPointOf, sessionNamed } from '../memory/session-rows.ts';
 import { announce, inboxRow, type Put } from '../queue/inbox.ts';
 import { kindOfEvent, readSpool, removeAbandoned, type Spooled, type SpoolItem, sessionName } from '../queue/spool.ts';
 import { keepLooks, seeAnew, unseen } from '../queue/swept.ts';
@@ -67,9 +67,8 @@ async function ingestSession(
   const { item } = calls.at(-1) as Spooled;
   const { environment } = item;
   const now = config.clock.now();
-  const sinceMs = now.getTime() - Date.parse(item.at);
-  // A clock that was ahead when the hook was called would hold the session back for as long.
-  const at = sinceMs < -config.debounceMs ? now : new Date(item.at);
+  const at = new Date(item.at);
+  const sinceMs = now.getTime() - at.getTime();
   const name = sessionName(item);
   const told = <Key extends 'transcript' | 'cwd'>(key: Key) => calls.findLast((each) => each.item[key])?.item[key];
   const transcript = told('transcript') ?? null;
@@ -141,7 +140,30 @@ async function asksToRemember(app: App, session: Session & At): Promise<boolean>
   return look().catch(onAppError(() => false));
 }
 
-export type SkipReason = 'non-interactive' | 'subagent' | 'own' | 'no-project';
+/** A session that was found on this disk, with the settings for it. */
+export async function openFound({ config }: Pick<App, 'config'>, path: string, environment?: Environment) {
+  const own = { config: await configOfSession(config, environment) };
+  return Object.assign(await openSession(path, { isLive: true }), own);
+}
+
+/** What is known of its turns. `isWhole`: from its beginning on. */
+export async function sortFound(
+  app: App,
+  session: Session & At,
+  of: Pick<SortOptions, 'ended'> & { memory: MemoryRow | null; isWhole?: boolean; takeUp?: readonly TakenUp[] },
+): Promise<SortedTurns> {
+  const { db, memories, config } = app;
+  const { memory, ended, isWhole = false, takeUp = [] } = of;
+  return sortTurns(session, {
+    ...{ memories, memory: memory?.id ?? '', ended, takeUp, quietMs: config.quietMs, job: null },
+    row: memory && !isWhole ? await sessionNamed(db, memory.id, session.id) : undefined,
+    writable: memory ? await app.writableFor(session, memory) : [],
+    reopened: new Set<string>(),
+    declinedBefore: await declinedBefore(db),
+  });
+}
+
+type SkipReason = 'non-interactive' | 'subagent' | 'own' | 'no-project';
 
 /** Why hooks and sweeps leave a session alone, as far as its file tells; null: they do not. */
 async function reasonToSkip({ config }: Pick<App, 'config'>, session: Session): Promise<SkipReason | null> {

@@ -2,7 +2,7 @@
 // rows and the transcript, asks no model and changes nothing.
 
 import { resolve } from 'node:path';
-import { type SortedTurns, sortTurns } from '../../jobs/extract/pending-turns.ts';
+import type { SortedTurns } from '../../jobs/extract/pending-turns.ts';
 import type { ExtractReport } from '../../jobs/extract.ts';
 import { configOfSession } from '../base/config/config.ts';
 import { AppError, describeError, isAppError, onAppError } from '../base/errors.ts';
@@ -14,7 +14,7 @@ import { allOf, type Sql } from '../db/sql.ts';
 import { coverageOf, entriesAmong, entriesWhere, stateWord } from '../memory/entries.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { proposalsAbout } from '../memory/proposals.ts';
-import { declinedBefore, openTranscript, type SessionRow } from '../memory/session-rows.ts';
+import { openTranscript, type SessionRow } from '../memory/session-rows.ts';
 import { gateOf } from '../queue/breaker.ts';
 import type { InboxRow } from '../queue/inbox.ts';
 import { environmentOf } from '../queue/swept.ts';
@@ -22,7 +22,7 @@ import { toldKind } from '../rules/dream-context.ts';
 import { findSessions } from '../transcript/find-sessions.ts';
 import { openSession, type Session } from '../transcript/session.ts';
 import type { App } from './compose.ts';
-import { whyLeft } from './ingest.ts';
+import { sortFound, whyLeft } from './ingest.ts';
 
 export type SessionFate = Awaited<ReturnType<typeof fateOf>>;
 
@@ -132,18 +132,15 @@ async function failureOf({ db }: App, row: SessionRow | undefined, item: InboxRo
 
 /** What its transcript holds, and what became of that. */
 async function read(app: App, known: Known, item: InboxRow | undefined) {
-  const { memories, db, machine, config } = app;
+  const { db, machine, config } = app;
   const { row, memory } = known;
   try {
     const opened = known.session ?? (await openTranscript(db, { session: row?.id, isLive: true, machine }));
-    const sorted = await sortTurns(opened, {
-      ...{ memories, memory: memory?.id ?? '', row: undefined, writable: memory ? [memory.id] : [], job: null },
-      // It may have been put in for a session that is over.
-      ...{ ended: item !== undefined && JSON.parse(item.payload).ended === true, quietMs: config.quietMs },
-      ...{ reopened: new Set<string>(), takeUp: [], declinedBefore: await declinedBefore(db) },
-    });
     const environment = await environmentOf(db, machine, opened.path);
     const at = Object.assign(opened, { config: await configOfSession(config, environment) });
+    // It may have been put in for a session that is over.
+    const ended = item !== undefined && JSON.parse(item.payload).ended === true;
+    const sorted = await sortFound(app, at, { memory, ended, isWhole: true });
     const left = await whyLeft(app, at);
     const turns = await becameOf(app, sorted, { memory: memory?.id ?? '', why: left?.why ?? 'they wait' });
     const { format, sizeBytes, unreadableLines } = opened;

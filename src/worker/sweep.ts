@@ -4,28 +4,25 @@
 // Asks no model.
 
 import { dirname, sep } from 'node:path';
-import { sortTurns } from '../../jobs/extract/pending-turns.ts';
 import { configOfSession } from '../base/config/config.ts';
 import { type AppError, attempt, describeError, ERRORS, isAppError, sayOfFile } from '../base/errors.ts';
 import { isDirectory } from '../base/files/directories.ts';
 import { statNow } from '../base/files/files.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { hasLedger, whyTurnedOff } from '../memory/places.ts';
-import { declinedBefore, sessionNamed } from '../memory/session-rows.ts';
 import { keepLooks, type Look, looksOf, unseen } from '../queue/swept.ts';
 import { waitingTranscripts } from '../queue/waiting-work.ts';
 import { type FoundAgent, type FoundSession, findSessions } from '../transcript/find-sessions.ts';
-import { openSession } from '../transcript/session.ts';
 import type { App, At } from './compose.ts';
-import { type Announced, announceSession, blockedLook, whyLeft } from './ingest.ts';
+import { type Announced, announceSession, blockedLook, openFound, sortFound, whyLeft } from './ingest.ts';
 
-export interface SweepReport {
+interface SweepReport {
   enqueued: Announced[];
   /** What could not be read, unless an earlier sweep said the same. */
   problems: string[];
 }
 
-export interface SweepOptions {
+interface SweepOptions {
   agents?: readonly FoundAgent[];
   since?: Date;
   /** Steers what to keep of what is found. */
@@ -125,21 +122,14 @@ async function lookAt(
   { path, sizeBytes: size, modifiedAt }: FoundSession,
   { report, options, environment }: { report: SweepReport; options: SweepOptions } & Pick<Look, 'environment'>,
 ): Promise<Look> {
-  const { db, memories, config } = app;
   const look: Look = { path, size, modifiedAt, cwd: null, dir: null, verdict: 'unreadable', environment };
   try {
-    const own = { config: await configOfSession(config, environment) };
-    const session = Object.assign(await openSession(path, { isLive: true }), own);
+    const session = await openFound(app, path, environment);
     look.cwd = session.cwd ?? null;
     const left = await whyLeft(app, session);
     if (left) return { ...look, verdict: left.verdict };
     const memory = (await app.findMemory(session)) ?? (await knownAgain(app, session));
-    const row = memory ? await sessionNamed(db, memory.id, session.id) : undefined;
-    const sorted = await sortTurns(session, {
-      ...{ memories, row, memory: memory?.id ?? '', ended: false, quietMs: config.quietMs, job: null },
-      ...{ reopened: new Set<string>(), takeUp: [], declinedBefore: await declinedBefore(db) },
-      writable: memory ? await app.writableFor(session, memory) : [],
-    });
+    const sorted = await sortFound(app, session, { memory, ended: false });
     if (sorted.pending.size > 0) {
       const news = { session, environment, ended: false, isDueNow: true, instructions: options.instructions };
       report.enqueued.push(await announceSession(app, news));

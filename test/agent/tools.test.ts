@@ -256,17 +256,14 @@ describe('the memory tool', () => {
   });
 
   it.each([
-    [{ command: 'create', path: '/memories/a.md', file_text: 'x' }, 'read-only'],
-    [{ command: 'delete', path: '/memories' }, 'read-only'],
-    [{}, 'read-only'],
-    [null, 'read-only'],
-    [{ command: 'view' }, 'Expected'],
-    [{ command: 'view', path: ['/memories'] }, 'Expected'],
-    [{ command: 'view', path: '/memories', view_range: [1] }, 'Expected'],
-  ])('refuses %j', async (input, expected) => {
+    [{ command: 'create', path: '/memories/a.md', file_text: 'x' }],
+    [null],
+    [{ command: 'view', path: ['/memories'] }],
+    [{ command: 'view', path: '/memories', view_range: [1] }],
+  ])('refuses %j', async (input) => {
     const reply = await memoryViewTool(() => Promise.reject(new Error('not asked'))).call(input);
     expect(reply.isError).toBe(true);
-    expect(reply.text).toContain(expected);
+    expect(reply.text).toContain('read-only');
   });
 });
 

@@ -15,7 +15,7 @@ const MOST_BYTES = 4 * 2 ** 20;
 /** What was printed is read to its end within so long: a process that left the group may hold the pipes. */
 const READ_WITHIN_MS = 1_000;
 
-export interface RunOptions {
+interface RunOptions {
   path: string;
   args: string[];
   environment: Record<string, string>;
