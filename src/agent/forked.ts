@@ -102,7 +102,7 @@ export function forkAgent(options: ForkOptions): ForkedAgent {
     const child = take(memory);
     const { process, runs: run } = child;
     // It has no pipe, and is never closed.
-    if (process.pid === undefined) throw notStarted((await once(process, 'error'))[0]);
+    if (process.pid === undefined) throw crash(`could not be started: ${(await once(process, 'error'))[0].message}.`);
     const { promise, resolve, reject } = Promise.withResolvers<AgentEnding>();
     // How the run failed. The first word counts; it is passed on once the child is gone.
     let failure: { error: unknown } | undefined;
@@ -160,19 +160,15 @@ export function forkAgent(options: ForkOptions): ForkedAgent {
 }
 
 function startChild({ entry, environment, memoryLimitMb }: ForkOptions): ChildProcess {
-  try {
-    const child = fork(entry ?? AGENT_ENTRY, [String(memoryLimitMb + BEYOND_HEAP_MB)], {
-      env: Object.fromEntries(Object.entries(environment).filter(([name]) => HANDED_ON.test(name))),
-      execArgv: [`--max-old-space-size=${memoryLimitMb}`],
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    });
-    // An error between runs belongs to no run, and would be thrown.
-    child.on('error', () => undefined);
-    child.stderr?.setEncoding('utf8');
-    return child;
-  } catch (error) {
-    throw notStarted(error);
-  }
+  const child = fork(entry ?? AGENT_ENTRY, [String(memoryLimitMb + BEYOND_HEAP_MB)], {
+    env: Object.fromEntries(Object.entries(environment).filter(([name]) => HANDED_ON.test(name))),
+    execArgv: [`--max-old-space-size=${memoryLimitMb}`],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  // An error between runs belongs to no run, and would be thrown.
+  child.on('error', () => undefined);
+  child.stderr?.setEncoding('utf8');
+  return child;
 }
 
 /** Whether the child, and what it may say, keeps this process alive. */
@@ -181,10 +177,6 @@ function holdParent(child: ChildProcess, how: 'ref' | 'unref'): void {
   for (const each of [child, child.channel, pipe]) each?.[how]?.();
 }
 
-function crash(what: string, cause?: unknown): AppError {
-  return new AppError('child-crash', `The agent process ${what}`, { cause });
-}
-
-function notStarted(error: unknown): AppError {
-  return crash(`could not be started: ${error instanceof Error ? error.message : error}.`, error);
+function crash(what: string): AppError {
+  return new AppError('child-crash', `The agent process ${what}`);
 }

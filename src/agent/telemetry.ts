@@ -1,5 +1,4 @@
-// OpenTelemetry through the API package alone: spans around jobs, runs of the agent and requests to the model, and
-// metrics. They go where the SDK sends them that a user registers (`node --import ./otel.mjs`), and nowhere without one.
+// OpenTelemetry through the API package alone: spans around jobs and requests to the model, and metrics. They go where the SDK sends them that a user registers (`node --import ./otel.mjs`), and nowhere without one.
 // Promises: no text of a transcript, a prompt or a reply is in a span, and no name of a store, a session or a person in a
 // metric; figures are read only when a reader asks for them; with telemetry off nothing is loaded.
 
@@ -12,7 +11,7 @@ import { aroundRequests, type RunAgent } from './agent-types.ts';
 interface Tracing {
   /** Runs a job within a span of its own; where it works, and what it used, may only be known at its end. */
   job<T extends JobReport>(name: string, at: { id?: string; spend?: JobSpend }, work: () => Promise<T>): Promise<T>;
-  /** The same `RunAgent`, with a span for each run and for each request. */
+  /** The same `RunAgent`, with a span for each request. */
   run(run: RunAgent): RunAgent;
 }
 
@@ -51,41 +50,35 @@ export function tracing(isOn: boolean): Tracing {
       );
     },
     run: (run) => async (request, ports, signal) => {
-      const { context, trace } = await loading;
-      const { model } = request;
+      const { trace } = await loading;
       const tracer = trace.getTracer('nocturne');
-      const attributes = { 'gen_ai.request.model': model, 'nocturne.max_turns': request.maxTurns };
-      return tracer.startActiveSpan('nocturne agent', { attributes }, (span) =>
-        within(span, async () => {
-          const parent = trace.setSpan(context.active(), span);
-          // One per HTTP request: from its reservation to its settlement, or to the end of the run.
-          const open = new Map<number, Span>();
-          const traced = aroundRequests(run, {
-            reserved(id, bound) {
-              const asked = { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': model, 'nocturne.bound': bound };
-              open.set(id, tracer.startSpan(`chat ${model}`, { attributes: asked }, parent));
-            },
-            settled(usage, _, id) {
-              const request = open.get(id);
-              open.delete(id);
-              request?.setAttributes({
-                'gen_ai.usage.input_tokens': usage.inputTokens + usage.cachedInputTokens,
-                'gen_ai.usage.output_tokens': usage.outputTokens,
-              });
-              request?.end();
-            },
+      const { model } = request;
+      // One per HTTP request: from its reservation to its settlement, or to the end of the run.
+      const open = new Map<number, Span>();
+      const traced = aroundRequests(run, {
+        reserved(id, bound) {
+          const asked = { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': model, 'nocturne.bound': bound };
+          open.set(id, tracer.startSpan(`chat ${model}`, { attributes: asked }));
+        },
+        settled(usage, _, id) {
+          const request = open.get(id);
+          open.delete(id);
+          request?.setAttributes({
+            'gen_ai.usage.input_tokens': usage.inputTokens + usage.cachedInputTokens,
+            'gen_ai.usage.output_tokens': usage.outputTokens,
           });
-          try {
-            return await traced(request, ports, signal);
-          } finally {
-            // What was never settled is a request whose fate is unknown.
-            for (const request of open.values()) {
-              fail(request, { code: 'network' });
-              request.end();
-            }
-          }
-        }),
-      );
+          request?.end();
+        },
+      });
+      try {
+        return await traced(request, ports, signal);
+      } finally {
+        // What was never settled is a request whose fate is unknown.
+        for (const request of open.values()) {
+          fail(request, { code: 'network' });
+          request.end();
+        }
+      }
     },
   };
 }

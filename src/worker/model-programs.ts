@@ -96,7 +96,7 @@ export async function findProgram(name: ProgramName, config: Runs, { isFresh = f
   try {
     const { version, login } = await saidBy(program, { path, isFresh }, config);
     const all = { ...found, version, login };
-    if (isOlder(version, program.oldest)) {
+    if (version.localeCompare(program.oldest, 'en', { numeric: true }) < 0) {
       const message = `${title} ${version} (${path}) is older than ${program.oldest}, the oldest that was tried.`;
       return { ...all, problem: new AppError('no-model', message, { remedy: `Update ${title}.` }) };
     }
@@ -120,12 +120,6 @@ function pathOf(program: Program, { agentPrograms, environment }: Runs): { path:
 function isFile(path: string): boolean {
   const real = realPath(path);
   return real !== null && statNow(real)?.isFile === true;
-}
-
-function isOlder(version: string, oldest: string): boolean {
-  const [own = [], least = []] = [version, oldest].map((each) => each.split('.').map(Number));
-  const at = least.findIndex((part, index) => part !== own[index]);
-  return at >= 0 && (own[at] ?? 0) < (least[at] ?? 0);
 }
 
 interface Said {
