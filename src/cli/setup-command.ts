@@ -3,11 +3,10 @@
 // to learn the sessions of the last days. Nothing is written before a person, or --yes, says so; sessions from before are learned only
 // where that is asked for, else nobody takes them.
 
-import { delimiter, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { needsKey } from '../agent/agent-types.ts';
 import { type Config, loadConfig } from '../base/config/config.ts';
 import { describeError, isAppError, ruleOf } from '../base/errors.ts';
-import { isDirectory } from '../base/files/directories.ts';
 import { removeFile, statNow } from '../base/files/files.ts';
 import { keyPath, keySource } from '../base/key.ts';
 import { openDatabase } from '../db/open-database.ts';
@@ -32,7 +31,7 @@ import {
   dataOf,
   diffsOf,
   hasOurs,
-  isInstalled,
+  isHere,
   type KeyOptions,
   keepWithAddress,
   type Plan,
@@ -179,16 +178,6 @@ async function lookFor(config: Config, agents: AgentName[], sessions: Backlog['s
 
 function toldOf({ changes, scheduler }: Plan) {
   return { agents: changes.map(dataOf), schedule: scheduler?.name ?? null };
-}
-
-/** Whether the agent is on this machine: its directory, or its program. */
-function isHere(name: AgentName, config: Config): boolean {
-  const file = findAgent(name).file(config);
-  if (isDirectory(name === 'opencode' ? dirname(dirname(file)) : dirname(file)) || isInstalled(config, name))
-    return true;
-  const program = name === 'claude-code' ? 'claude' : name;
-  const path = (config.environment.PATH ?? '').split(delimiter).filter(Boolean);
-  return path.some((dir) => statNow(join(dir, program)) !== null);
 }
 
 function summary({ changes, scheduler }: Plan, { config, model }: { config: Config; model: string }): string {

@@ -167,6 +167,8 @@ async function describeSession(app: App, found: SessionFate): Promise<string> {
   const { db, config } = app;
   const short = await shortId(db, 'session', found.session);
   const { holds, waiting, failure } = found;
+  const why = waiting?.why;
+  const gaveUp = failure && failure.state !== 'ended' ? `, ${failure.state}` : '';
   return [
     `session     ${(await saySession(app, found.session)).replace(/^session /, '')}`,
     `transcript  ${found.transcript}${found.unreadable ? ` — ${found.unreadable}` : ''}`,
@@ -182,15 +184,9 @@ async function describeSession(app: App, found: SessionFate): Promise<string> {
     }),
     ...[...Map.groupBy(found.refused, sayRefusal)].map(([why, { length }]) => `refused     ${length} × ${why}`),
     ...(waiting
-      ? [
-          `waits       until ${sayTime(waiting.notBefore, config)}${waiting.why ? `: ${plainly(waiting.why, config)}` : ''}`,
-        ]
+      ? [`waits       until ${sayTime(waiting.notBefore, config)}${why ? `: ${plainly(why, config)}` : ''}`]
       : []),
-    ...(failure
-      ? [
-          `failed      ${sayWhen(failure.at, config)}: ${failure.code}${failure.state === 'ended' ? '' : `, ${failure.state}`}: ${failure.message}`,
-        ]
-      : []),
+    ...(failure ? [`failed      ${sayWhen(failure.at, config)}: ${failure.code}${gaveUp}: ${failure.message}`] : []),
     ...found.proposals.map(({ entry, text, says }) => `proposed    ${text} (${entry}): ${says}`),
     `next        ${plainly(found.next.replaceAll(` ${found.session}`, ` ${short}`), config)}`,
   ].join('\n');

@@ -6,11 +6,11 @@
 // read is not written.
 
 import { hash } from 'node:crypto';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { type Config, loadConfig } from '../base/config/config.ts';
 import { AppError, attempt } from '../base/errors.ts';
-import { kindOf, realPath, removeIfEmpty, replaceText } from '../base/files/directories.ts';
+import { isDirectory, kindOf, realPath, removeIfEmpty, replaceText } from '../base/files/directories.ts';
 import {
   holdsText,
   makeDirectory,
@@ -185,6 +185,16 @@ export function applyChange(config: Config, { agent, file, from, to, receipt }: 
 /** The agents that nocturne was installed for on this home. */
 export function isInstalled(config: Config, agent: AgentName): boolean {
   return readReceipt(config, agent) !== null;
+}
+
+/** Whether the agent is on this machine: its directory, or its program. */
+export function isHere(name: AgentName, config: Config): boolean {
+  const file = findAgent(name).file(config);
+  if (isDirectory(name === 'opencode' ? dirname(dirname(file)) : dirname(file)) || isInstalled(config, name))
+    return true;
+  const program = name === 'claude-code' ? 'claude' : name;
+  const path = (config.environment.PATH ?? '').split(delimiter).filter(Boolean);
+  return path.some((dir) => statNow(join(dir, program)) !== null);
 }
 
 /** Whether there is something to take out: a receipt may be gone with the home while the hooks stay. */

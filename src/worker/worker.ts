@@ -270,17 +270,10 @@ class Loop {
   async #startNext(): Promise<boolean> {
     const { db, clock, machine, config } = this.#app;
     const { signal, ends, onResult, onError } = this.#options;
-    const gate = await gateOf(this.#app);
-    if (gate.why !== null) return false;
-    const { isProbe } = gate;
-    const of = {
-      owner: thisProcess(),
-      machine,
-      kinds: [...MODEL_KINDS, 'undo' as const],
-      now: clock.now(),
-      forMs: config.leaseMs,
-    };
-    const item = await claim(db, of);
+    const { why, isProbe } = await gateOf(this.#app);
+    if (why !== null) return false;
+    const kinds = [...MODEL_KINDS, 'undo' as const];
+    const item = await claim(db, { owner: thisProcess(), machine, kinds, now: clock.now(), forMs: config.leaseMs });
     if (!item) return false;
     if (!ends) workAtSpeed();
     const work = workItem(this.#app, item, { isProbe, signal: ends ? signal : this.#late.signal })
