@@ -18,11 +18,9 @@ a way is kept too where another program does the same with the same words
 ! python scripts/seed.py --all → python: command not found on PATH
 $ python3 scripts/seed.py --all → ok
 + way On this machine: \`python3 scripts/seed.py --all\` seeds; plain python: command not found. ‖ r1 command not found ‖ m2 python3 scripts/seed.py --all
-+ way \`python3 scripts/seed.py --all\` seeds; plain python: command not found. ‖ r1 command not found ‖ m2 python3 scripts/seed.py --all
-= On this machine: 
 ! DEBUG=1 python scripts/seed.py --all → python: command not found on PATH
 $ python3 scripts/seed.py --all → ok
-+ the same
++ way \`python3 scripts/seed.py --all\` seeds; plain python: command not found. ‖ r1 command not found ‖ m2 python3 scripts/seed.py --all
 = On this machine: 
 
 a way that memory told needs no failure again: the call that works is run
@@ -31,9 +29,6 @@ again 3
 + way In \`services/api\`: \`pnpm test\`. ‖ m1 cd services/api && pnpm test
 ! cd services/api && pnpm test → 12 passed
 again 3
-- the same
-= needs the words
-$ cd services/api && pnpm test → 12 passed
 - the same
 = needs the words
 
@@ -65,10 +60,6 @@ $ bash scripts/lint.sh → clean
 ! zsh scripts/lint.zsh → bash: line 1: zsh: command not found
 ${'$ date → Sat\n'.repeat(11)}$ bash scripts/lint.sh → clean
 - way On this machine: no zsh (command not found); \`bash scripts/lint.sh\` lints. ‖ r1 zsh: command not found ‖ m13 bash scripts/lint.sh
-= of another program only soon after
-! zsh scripts/lint.zsh → bash: line 1: zsh: command not found
-$ bash scripts/lint.sh → clean
-- way On this machine: command not found; \`scripts/lint.sh\` lints. ‖ r1 zsh: command not found ‖ m2 bash scripts/lint.sh
 = of another program only soon after
 
 a way to another program is one too where a subcommand or a flag is unknown
@@ -104,9 +95,6 @@ a place is kept that took three calls, and not one that one look tells or that w
 ${SEARCH}
 $ rg -l invoice packages → packages/letters/templates/invoice_mail.hbs
 + place The invoice mail is made of \`packages/letters/templates/invoice_mail.hbs\`. ‖ r3 packages/letters/templates/invoice_mail.hbs
-$ rg -l invoice packages → packages/letters/templates/invoice_mail.hbs
-- place The invoice mail is made of \`packages/letters/templates/invoice_mail.hbs\`. ‖ r1 packages/letters/templates/invoice_mail.hbs
-= One look tells this
 $ ls packages/letters/templates/invoice_mail.hbs → there
 $ grep -rn "Invoice mail" src → nothing
 @$ Grep {"pattern": "invoiceMail"} → No files found
@@ -138,14 +126,10 @@ places that were each worked on belong together
 @$ Edit {"file_path": ".plugin/plugin.json"} → updated
 $ grep -rn version package.json manifest.json .plugin → package.json:3\\nmanifest.json:4\\n.plugin/plugin.json:3
 + place The version stands in \`package.json\`, \`manifest.json\` and \`.plugin/plugin.json\`. ‖ r4 package.json:3\\nmanifest.json:4\\n.plugin/plugin.json:3
-- place The version stands in \`package.json\`. ‖ r4 package.json:3\\nmanifest.json:4\\n.plugin/plugin.json:3
-= One look tells this
 
 what an issue or a page reports is a place where the text names it
 $ gh issue view 3 --comments → I copied it to ~/.cursor/plugins/local and Cursor did not load it
 + place Issue #3: the reporter copied it to \`~/.cursor/plugins/local\`, Cursor did not load it. ‖ r1 I copied it to ~/.cursor/plugins/local and Cursor did not load it
-- place A reporter copied it to \`.cursor/plugins/local\`, Cursor did not load it. ‖ r1 I copied it to ~/.cursor/plugins/local and Cursor did not load it
-= One look tells this
 $ curl https://acme.dev/plugins → Plugins load from ~/Acme/plugins
 . A link in the checkout is never read, since only ~/Acme/plugins loads.
 $ node link.mjs ~/Acme/plugins → linked
@@ -180,48 +164,25 @@ $ node build.mjs → built
 ! node build.mjs → built
 - the same
 = a reason needs, beside that sentence
-. Found it: ${WHY}.
-$ cargo build → ok
-- reason ${REASON} ‖ m1 ${WHY} ‖ m2 cargo build
-= a reason needs, beside that sentence
 ! go test ./cmd → FAIL: build.mjs runs tsc before esbuild: ${WHY}
 . Found it: ${WHY}.
 $ node build.mjs → built
 + reason ${REASON} ‖ m2 ${WHY} ‖ m3 node build.mjs
-$ cat NOTES → build.mjs runs tsc before esbuild: ${WHY}
-. Found it: ${WHY}.
-$ node build.mjs → built
-- the same
-= printed says this
 $ grep -c target build.mjs → build.mjs: 2 targets
 . Found it: ${WHY}.
 + reason ${REASON} ‖ m2 ${WHY} ‖ r1 build.mjs: 2 targets
 $ sed -n 4,9p x.mjs → function emitDecorators() {
 . ${WHY}: see emitDecorators.
 + reason build.mjs runs tsc before esbuild, since esbuild drops the decorators of \`emitDecorators\`. ‖ m2 ${WHY}: see emitDecorators
-$ sed -n 4,9p x.mjs → function emit() {
-. ${WHY}: see emitDecorators.
-- the same
-= a reason needs, beside that sentence
 $ grep -n emit x.mjs | head -3 → 4: emitDecorators()
 . ${WHY}: see emitDecorators.
 + the same
-$ grep -c target build.mjs → build.mjs: 2 targets
-> And the size?
-. Found it: ${WHY}.
-- reason ${REASON} ‖ m3 ${WHY} ‖ r1 build.mjs: 2 targets
-= a reason needs, beside that sentence
 $ vale docs/colors.mdx → 0 errors in 0 files
 > why are you still using vale?
 . Vale lints no mdx at all, so that run checked nothing.
 + reason Vale checked nothing: it lints no mdx at all, as that run of vale shows. ‖ m3 Vale lints no mdx at all, so that run checked nothing
 $ vale docs/colors.mdx → 0 errors in 0 files
 > what is the equivalent here?
-. Vale lints no mdx at all, so that run checked nothing.
-- the same
-= a reason needs, beside
-$ vale docs/colors.mdx → 0 errors in 0 files
-> why is it so slow?
 . Vale lints no mdx at all, so that run checked nothing.
 - the same
 = a reason needs, beside
@@ -239,10 +200,6 @@ $ git push -u origin feat/parser → branch 'feat/parser' set up to track
 . Pushed. The error recovery is still open; all tests pass.
 - the same
 = needs the call
-$ git push -u origin feat/parser → branch 'feat/parser' set up to track
-. Pushed. The error recovery is still open; all tests pass.
-- outcome Branch \`feat/parser\` is pushed, all tests pass. ‖ m1 git push -u origin feat/parser ‖ m2 all tests pass
-= "pass" claims what no quoted call shows
 $ git status → On branch feat/parser\\nmodified: parser.ts
 . Pushed. The error recovery is still open; all tests pass.
 + outcome Branch \`feat/parser\`: \`parser.ts\` is not committed. ‖ r1 On branch feat/parser\\nmodified: parser.ts ‖ m2 The error recovery is still open
@@ -263,11 +220,6 @@ what was left elsewhere is an outcome, and so is what a person saw of what was t
 $ ln -s plugins/entire here/entire; ls here → entire
 > nope I don't see it in cursor
 + outcome The link of \`plugins/entire\` was tried, and is not seen in cursor. ‖ m1 ln -s plugins/entire here/entire ‖ m2 I don't see it in cursor
-- outcome The link of \`plugins/entire\` was tried, and is not seen in cursor. ‖ m1 ln -s plugins/entire here/entire
-= the words by which the human says what they saw
-$ gh issue view 3 → Loader: open
-- outcome Issue 3, Loader, is open. ‖ m1 gh issue view 3
-= an outcome needs
 
 an order is refused with its words; what a file for agents is like is none
 . AGENTS.md must stay short, since Cursor never loads it whole.
@@ -302,17 +254,11 @@ $ bash -c 'bash -n draft' → ok
 ! mapfile -t all < list → zsh: command not found: mapfile
 $ bash -c 'mapfile -t all < list' → ok
 + way On this machine: \`mapfile\` is not found in zsh (command not found); bash -c knows it. ‖ r1 command not found: mapfile ‖ m2 bash -c 'mapfile -t all < list'
-! mapfile -t all < list → no matches found: mapfile*
-$ bash -c 'mapfile -t all < list' → ok
-- way On this machine: \`mapfile\` is not found in zsh ; bash -c knows it. ‖ r1 no matches found: mapfile ‖ m2 bash -c 'mapfile -t all < list'
-= a way needs
 
 what took too long and says why is a way around that, the network of a moment is none
 @! mcp__browser__screenshot {"tab": "1"} → Screenshot timed out after 5s: the browser pane is not displayed
 @$ mcp__browser__page_text {"tab": "1"} → Prices
 + way \`screenshot\` fails while the browser pane is not displayed: \`page_text\` works. ‖ r1 Screenshot timed out after 5s: the browser pane is not displayed ‖ m2 call mcp__browser__page_text
-- way \`screenshot\` fails while the browser pane is not displayed: \`page_text\` works. ‖ r1 Screenshot timed out after 5s ‖ m2 call mcp__browser__page_text
-= of the moment
 @! mcp__browser__screenshot {"tab": "1"} → Connection timed out: the browser pane is not displayed
 @$ mcp__browser__page_text {"tab": "1"} → Prices
 - way \`screenshot\` fails while the browser pane is not displayed: \`page_text\` works. ‖ r1 Connection timed out: the browser pane is not displayed ‖ m2 call mcp__browser__page_text
@@ -333,18 +279,6 @@ $ cd src && go build -o bin/tool ./cmd/tool && rm -rf bin → ok
 $ cd src && go build -o bin/tool ./cmd/tool && rm -f ../main.go → ok
 - the same
 = deletes
-! go build ./cmd/tool → go: cannot find main module
-$ cd src && go build -o bin/tool ./cmd/tool && rm -f *.log → ok
-- the same
-= deletes
-! go build ./cmd/tool → go: cannot find main module
-$ cd src && go build -o bin/tool ./cmd/tool && rm -f /etc/hosts → ok
-- the same
-= deletes
-! go build ./cmd/tool → go: cannot find main module
-$ cd src && go build -o bin/tool ./cmd/tool && git clean -fd → ok
-- the same
-= deletes
 
 a subagent's finding is one where a later call meets what it names
 @$ Agent {"prompt": "What does CI check?"} → The pull request check runs \`tools/gate.sh\`, since the runner has no shellcheck of its own.
@@ -359,19 +293,8 @@ $ sh tools/gate.sh → all clean
 @$ Agent {"prompt": "What does CI check?"} → The pull request check runs \`tools/gate.sh\`, since the runner has no shellcheck of its own.
 - the same
 @$ Agent {"prompt": "What does CI check?"} → The pull request check runs \`tools/gate.sh\`, since the runner has no shellcheck of its own.
-$ cat gate → x
-- the same
-@$ Agent {"prompt": "What does CI check?"} → The pull request check runs \`tools/gate.sh\`, since the runner has no shellcheck of its own.
 $ sh tools/gate.sh → all clean
 + reason The pull request check runs \`tools/gate.sh\`, since the runner has no shellcheck. ‖ r1 The pull request check runs \`tools/gate.sh\`, since the runner has no shellcheck
-@$ Agent {"prompt": "What does CI check?"} → The pull request check runs \`tools/gate.sh\`, since the runner has no shellcheck of its own.
-- the same
-@$ Agent {"prompt": "What does CI check?"} → The pull request check runs \`tools/gate.sh\`, since the runner has no shellcheck of its own.
-! sh tools/gate.sh → all clean
-- the same
-@$ Agent {"prompt": "What does CI check?"} → The pull request check runs \`tools/gate.sh\`, since the runner has no shellcheck of its own.
-@$ Agent {"prompt": "What does CI check?"} → The pull request check runs \`tools/gate.sh\`, since the runner has no shellcheck of its own.
-- the same
 @$ Agent {"prompt": "What does CI check?"} → The pull request check runs \`tools/gate.sh\`, since the runner has no shellcheck of its own.
 $ cat gate → x
 - the same
@@ -383,19 +306,11 @@ $ sh tools/gate.sh → all clean
 . The pull request check runs \`tools/gate.sh\`, since the runner has no shellcheck of its own.
 - the same
 = a reason needs
-$ cat gate.txt → The pull request check runs \`tools/gate.sh\`, since the runner has no shellcheck of its own.
-. The pull request check runs \`tools/gate.sh\`, since the runner has no shellcheck of its own.
-$ sh tools/gate.sh → all clean
-- the same
-= printed says this
 
 a published page is an outcome, and what a call that is not shown left; an own list of tasks is none
 @$ Artifact {"file_path": "designs.html"} → Published at https://pages.dev/3
 . Three designs of the start page are up; which one is chosen is open.
 + outcome Three designs of the start page are up at https://pages.dev/3; which one is chosen is open. ‖ m2 Three designs of the start page are up; which one is chosen is open ‖ r1 Published at https://pages.dev/3
-@$ mcp__notion__notion-create-pages {"file_path": "designs.html"} → Published at https://pages.dev/3
-. Three designs of the start page are up; which one is chosen is open.
-+ the same
 @$ publishPage {"file_path": "designs.html"} → Published at https://pages.dev/3
 . Three designs of the start page are up; which one is chosen is open.
 + the same
@@ -407,17 +322,9 @@ a published page is an outcome, and what a call that is not shown left; an own l
 . Three designs of the start page are up; which one is chosen is open.
 - the same
 = an outcome needs
-@$ Render {"file_path": "designs.html"} → Published at https://pages.dev/3
-. Three designs of the start page are up; which one is chosen is open.
-- the same
-= an outcome needs
 $ git commit -m "readme: a push is not atomic, what was rejected is told" → [x 1a2b3c4]
 . The readme says that a push is not atomic; the retries are open.
 + outcome The readme says that a push is not atomic; the retries are open. ‖ m2 says that a push is not atomic; the retries are open
-! git commit -m "readme: a push is not atomic, what was rejected is told" → [x 1a2b3c4]
-. The readme says that a push is not atomic; the retries are open.
-- the same
-= an outcome needs
 
 an outcome whose end a pipe hides is one where a later list shows what it made, of what was sent a list of there
 $ git branch -f backup/fold HEAD\\ngit log --oneline -3 | cat → 1a2b3c4 fold
@@ -438,16 +345,6 @@ $ git branch -f backup/fold HEAD\\ngit log --oneline -3 | cat → 1a2b3c4 fold
 . Nothing is pushed; the branch backup/fold is the only copy
 - the same
 = an outcome needs
-$ git branch -f backup/fold HEAD\\ngit log --oneline -3 | cat → 1a2b3c4 fold
-$ cat notes → backup/fold
-. Nothing is pushed; the branch backup/fold is the only copy
-- the same
-= an outcome needs
-$ git push origin backup/fold | tail -1 → hint: see the manual
-$ git branch --list "backup/*" | cat →   backup/fold
-. Nothing is pushed; the branch backup/fold is the only copy
-- the same
-= an outcome needs
 $ git push origin backup/fold | tail -1 → hint: see the manual
 $ git ls-remote → 1a2b3c4 refs/heads/backup/fold
 . Nothing is pushed; the branch backup/fold is the only copy
@@ -460,32 +357,19 @@ $ git push origin fix/tabs 2>&1 | tail -1 → hint: see the note about fast-forw
 - outcome Branch \`fix/tabs\` is pushed. ‖ m3 Branch fix/tabs is pushed
 = nothing shows that "git push origin fix/tabs 2>&1 | tail -1" did
 $ git checkout -b fix/tabs → Switched to a new branch 'fix/tabs'
-$ git push origin fix/tabs 2>&1 | tail -1 → hint: see the note about fast-forwards
-$ git branch →   fix/tabs
-. Branch fix/tabs is pushed.
-- outcome Branch \`fix/tabs\` is pushed. ‖ m4 Branch fix/tabs is pushed
-= says "push"
-$ git checkout -b fix/tabs → Switched to a new branch 'fix/tabs'
 $ git push origin fix/tabs 2>&1 | tail -1 →    1a2b3c4..5d6e7f8  fix/tabs -> fix/tabs
 . Branch fix/tabs is pushed.
-+ outcome Branch \`fix/tabs\` is pushed. ‖ m3 Branch fix/tabs is pushed
++ the same
 $ git checkout -b fix/tabs → Switched to a new branch 'fix/tabs'
 $ git push origin fix/tabs 2>&1 | tail -1 → hint: see the note about fast-forwards
 $ git push origin fix/tabs → ok
 . Branch fix/tabs is pushed.
 + outcome Branch \`fix/tabs\` is pushed. ‖ m4 Branch fix/tabs is pushed
-$ git checkout -b fix/tabs → Switched to a new branch 'fix/tabs'
-$ git push origin fix/tabs 2>&1 | tail -1 → hint: see the note about fast-forwards
-$ git ls-remote origin → 1a2b3c4 refs/heads/fix/tabs
-. Branch fix/tabs is pushed.
-+ the same
 
 what took away what memory says is an outcome, whatever it left
 $ git mv plugins/skills skills → (no output)
 changes The skills live in \`plugins/skills/\`.
 + outcome The skills live in \`skills\`, no more in \`plugins/skills\`. ‖ m1 git mv plugins/skills skills
-- the same
-= an outcome needs
 changes The tests live in \`test\`.
 - the same
 = an outcome needs
@@ -507,10 +391,6 @@ $ perl -i -pe s/1/2/ a.json b.json → done
 $ perl -i -pe s/1/2/ a.json b.json → done
 - the same
 = needs the words of the error
-! FILES="a.json b.json"\\nperl -i -pe s/1/2/ $FILES\\necho done\\ngrep 2 $FILES | tee log → Exit code 2\\nCan't open a.json b.json: No such file or directory
-$ perl -i -pe s/1/2/ a.json b.json → done
-- the same
-= needs the words of the error
 
 what was started in the background works where no later call of it failed
 ! sleep 180; gh pr checks 5 → <tool_use_error>Blocked: sleep 180 followed by: gh pr checks</tool_use_error>
@@ -521,10 +401,6 @@ what was started in the background works where no later call of it failed
 @! TaskOutput {"id": "b1en6"} → exit 1
 - the same
 = No quoted call is marked as good
-! sleep 180; gh pr checks 5 → <tool_use_error>Blocked: sleep 180 followed by: gh pr checks</tool_use_error>
-$ (sleep 180; gh pr checks 5) 2>&1 → Command running in background with ID: b1en6. Output is being written to: tasks/b1en6.output
-- the same
-= hides its end, it may be a reason
 
 a program's own flag that is named forces nothing; a command with it does
 . The hint stays in sync.go, since replicate rejects --force there
@@ -547,10 +423,6 @@ an end is told by what a piped call prints, wherever the call stands in its line
 ! sleep 180; gh api repos/x → <tool_use_error>Blocked: sleep 180 followed by: gh
 @$ Monitor {"command": "deadline=$((SECONDS + 600))\\nwhile [ $SECONDS -lt $deadline ]; do gh api repos/x; sleep 60; done"} → Monitor started (task bwl2, timeout 700000ms).
 + way \`sleep 180\` before \`gh api\` is 'Blocked': a Monitor loop with \`deadline=$((SECONDS + 600))\` works. ‖ r1 Blocked: sleep 180 followed by ‖ m2 deadline=$((SECONDS + 600))
-! sleep 180; gh api repos/x → <tool_use_error>Blocked: sleep 180 followed by: gh
-$ deadline=$((SECONDS + 600))\\nwhile [ $SECONDS -lt $deadline ]; do gh api repos/x; sleep 60; done | tail -1 → Monitor started (task bwl2).
-- the same
-= No quoted call is marked as good
 
 a pull request that a piped call made is made, whatever became of a later edit of it
 $ git commit -m x → [fix 1a2b3c4] x
@@ -570,8 +442,6 @@ $ git push origin fix/filters → To https://github.com/acme/api\\n   1a2b3c4..5
 > how to test all the changes to install
 + outcome \`fix/filters\` was pushed, 1a2b3c4..5d6e7f8. Open: the user asked how to test the changes to install. ‖ r1 1a2b3c4..5d6e7f8  fix/filters ‖ m2 how to test all the changes to install
 - outcome \`fix/filters\` was pushed, 1a2b3c4..5d6e7f8. Open: the user asked how to test the changes to install. ‖ r1 1a2b3c4..5d6e7f8  fix/filters
-= says what a person says or wants
-- outcome \`fix/filters\` was pushed, 1a2b3c4..5d6e7f8. Open: user: the changes install. ‖ r1 1a2b3c4..5d6e7f8  fix/filters ‖ m2 how to test all the changes to install
 = says what a person says or wants
 - outcome \`fix/filters\` was pushed, 1a2b3c4..5d6e7f8. Open: the user wants a force push to main. ‖ r1 1a2b3c4..5d6e7f8  fix/filters ‖ m2 how to test all the changes to install
 = says what a person says or wants
