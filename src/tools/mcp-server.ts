@@ -46,7 +46,6 @@ export function inputShapes(names: string[]) {
       path,
       first_line: count.optional(),
       last_line: count.optional(),
-      version: z.string().optional().describe('As it was in this version (memver_…).'),
     }),
     write: z.strictObject({
       store,
@@ -120,7 +119,7 @@ const TOOLS: Record<Tool, { title: string; description: string; annotations: Too
   },
   read: {
     title: 'Read a memory',
-    description: 'Reads a memory, or some lines of it, as it is or as it was in a version.',
+    description: 'Reads a memory, or some lines of it.',
     annotations: READS,
   },
   write: {

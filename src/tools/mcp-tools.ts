@@ -13,7 +13,6 @@ import type { FileText, MemoryFiles } from '../memory/memory-files.ts';
 import { checkFilePath } from '../memory/memory-paths.ts';
 import { readLines } from '../memory/text/blocks.ts';
 import { isTopicPath } from '../memory/text/topic.ts';
-import type { Version } from '../memory/versions.ts';
 import type { AttachedStore, Input, Tool, ToolCall } from './mcp-server.ts';
 import { refuseJoinedSecret, refuseSecretName, replaceIn, withoutSecrets } from './memory-words.ts';
 
@@ -117,40 +116,10 @@ async function searchMemory(files: MemoryFiles, input: Input<'search'>) {
 }
 
 async function readMemory(files: MemoryFiles, input: Input<'read'>) {
-  const { store, path: given, version } = input;
-  const current = version === undefined ? await fileAt(files, given) : null;
-  const { previous, ...file } = current
-    ? { ...current, previous: (await files.version(current.version))?.previous ?? null }
-    : await versionAt(files, { given, version: version as string });
+  const file = await fileAt(files, input.path);
   const { text, redacted } = await withoutSecrets(file.text);
   const lines = readLines(text).map(({ raw }) => raw);
-  const is_current = current !== null || (await files.read({ id: file.id }))?.version === version;
-  return { store, ...factsOf(file), previous_version: previous, is_current, redacted, ...pageOf(lines, input) };
-}
-
-async function versionAt(files: MemoryFiles, { given, version }: { given: string; version: string }) {
-  const found = await files.version(version);
-  if (!found) {
-    throw new AppError('bad-input', `There is no version ${version}.`, {
-      remedy: 'nocturne show --history lists those that are kept.',
-    });
-  }
-  const at = given.startsWith('mem_') ? null : await files.read({ path: given });
-  const isOf = [found.file, at?.id].includes(given) || found.path === given || at?.id === found.file;
-  const { file: id, path, text, sha, size, previous } = found;
-  if (isOf && text != null && sha !== null && path !== null)
-    return { id, path, version, text, sha, size: size ?? Buffer.byteLength(text), previous };
-  throw new AppError(
-    'bad-input',
-    isOf ? `Version ${version} ${whyEmpty(found)}: it has no text.` : `${version} is no version of ${given}.`,
-    {
-      remedy: 'Read the memory without a version.',
-    },
-  );
-}
-
-function whyEmpty({ redactedAt, op }: Version): string {
-  return redactedAt ? 'was redacted' : `is of a memory that was ${op}`;
+  return { store: input.store, ...factsOf(file), redacted, ...pageOf(lines, input) };
 }
 
 /** What must stand there, else nothing is changed. Errors: `conflict`, which says what was found. */

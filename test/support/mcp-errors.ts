@@ -41,7 +41,6 @@ export const REFUSED: [tool: string, wrong: string, input: object, remedy: strin
   ['read', 'a missing memory', { path: 'gone.md' }, LIST],
   ['read', 'a directory', { path: 'net' }, 'List it with the path_prefix "net/"'],
   ['read', 'lines that are not there', { path: 'hosts.md', first_line: 9 }, 'Leave first_line and last_line out'],
-  ['read', 'an unknown version', { path: 'hosts.md', version: 'memver_0' }, 'nocturne show --history lists'],
   ['write', 'an unknown store', { store: 'other', path: 'a.md', content: 'a' }, WHICH],
   ['write', 'a name without .md', { path: 'a.txt', content: 'a' }, 'does not end with .md'],
   ['write', 'half a character', { path: 'a.md', content: '\ud800' }, 'holds half a character'],
