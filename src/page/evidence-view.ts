@@ -31,12 +31,8 @@ export const TYPES: Record<string, string> = {
   other: 'Other',
 };
 
-/** `href`: where the line stands alone, with the conversation around each quote. */
-export async function evidenceOfLine(
-  at: At,
-  memory: Place,
-  { line, href }: { line: ExplainedLine; href: string },
-): Promise<Html[]> {
+/** What a line rests on, in short; the conversation is one click further. */
+export async function evidenceOfLine(at: At, memory: Place, line: ExplainedLine): Promise<Html[]> {
   const { isPersons, program, authors, entries, text } = line;
   const parts: Html[] = [];
   if (authors.length > 0)
@@ -46,48 +42,43 @@ export async function evidenceOfLine(
     parts.push(
       html`<p class="meta">${(await sayWriter(at.app, memory.id, line)).replace(/^./, (first) => first.toUpperCase())}.</p>`,
     );
+  const said = withoutMark(text);
   for (const entry of entries.slice(0, MOST_ENTRIES))
-    parts.push(await entryItem(at, memory, { entry, said: withoutMark(text), href }));
+    parts.push(html`<article class="entry">${entry.text === said ? '' : html`<p>${inlineMarkdown(entry.text)}</p>`}
+${entry.evidence.map(({ quote }) => (quote === said ? '' : quoted(quote)))}
+<p class="meta">${sayOrigin(at, entry, said)} · <a href="/memory/${memory.id}/entry/${entry.id}">In the conversation</a></p></article>`);
   if (entries.length > MOST_ENTRIES) parts.push(html`<p class="meta">and ${entries.length - MOST_ENTRIES} more</p>`);
   return parts;
 }
 
+/** Who said it and when, and what became of it where that is not as usual. */
+function sayOrigin(at: At, entry: ExplainedEntry, said: string): Html {
+  const { evidence, by, at: saidAt, state, reason, strength, type } = entry;
+  const [first] = evidence;
+  const who = first
+    ? html`Said ${sayBy(entry)}${first.quote === said ? ' in these words' : ''}`
+    : html`Written by a ${by === 'assistant' ? 'program' : 'person'}`;
+  const became = state === 'placed' ? '' : `, ${state === 'gone' ? reason : state}`;
+  return html`${who}, ${when(saidAt, at)}${became || strength === 'implied' ? ` · ${type}, ${strength}${became}` : ''}`;
+}
+
+/** One entry, in the conversation it was said in, with what became of it. */
 export async function entryBody(at: At, memory: Place, id: string): Promise<Html> {
   const { db } = at.app;
   const [entry] = await explainEntries(db, memory.id, [id]);
   if (!entry) throw new AppError('bad-input', 'There is no such entry any more.');
+  const { text, type, evidence, session, state, reason } = entry;
   const { alone, shared } = await restingOn(db, memory.id, [id]);
   const lines = [...alone, ...shared];
-  const state = entry.state === 'gone' ? entry.reason : entry.state;
-  return html`<h1 class="statement">${inlineMarkdown(entry.text)}</h1>
-<div class="bar"><p class="meta">${TYPES[entry.type]} · ${state}</p>${entry.reason === 'forgotten' ? '' : form(at, { action: '/do/forget', fields: { memory: memory.id, target: id } }, html`<button class="danger">Forget</button>`)}</div>
-${await entryItem(at, memory, { entry, said: entry.text, href: null })}
+  const [first, ...others] = evidence;
+  const forget = { action: '/do/forget', fields: { memory: memory.id, target: id } };
+  return html`<h1 class="statement">${inlineMarkdown(text)}</h1>
+<div class="bar"><p class="meta">${TYPES[type]} · ${state === 'gone' ? reason : state}</p>${reason === 'forgotten' ? '' : form(at, forget, html`<button class="danger">Forget</button>`)}</div>
+<p class="meta">${sayOrigin(at, entry, text)}${session ? html`, in <span class="said">${await saySession(at.app, session)}</span>` : ''}</p>
+${first && session ? await surroundings(at, memory, { session, ...first }) : ''}
+${(session ? others : evidence).map(({ quote }) => quoted(quote))}
+${await sayNights(at, memory, id)}
 ${lines.length > 0 ? html`<h2>Lines that rest on it</h2><ul class="plain list">${lines.map(({ path, id: line, text }) => html`<li><a class="row" href="${topicHref(memory, path, line)}">${inlineMarkdown(text)}</a><p class="meta said">${path}</p></li>`)}</ul>` : ''}`;
-}
-
-interface ShownEntry {
-  entry: ExplainedEntry;
-  /** What is told above it already. */
-  said: string;
-  /** Where it is shown whole, its session named and the conversation around it; null: here. */
-  href: string | null;
-}
-
-async function entryItem(at: At, memory: Place, { entry, said, href }: ShownEntry): Promise<Html> {
-  const { id, text, evidence, by, session, at: saidAt, state, reason, strength, type } = entry;
-  const [first] = evidence;
-  const isWhole = href === null || at.url.searchParams.get('around') === id;
-  const around = first && session !== null ? { session, ...first } : undefined;
-  const quotes = around && isWhole ? evidence.slice(1) : evidence;
-  const became = state === 'placed' ? '' : html`, ${state === 'gone' ? reason : state}`;
-  const place = href && `${href.replace('#', `&around=${id}#`)}`;
-  return html`<article class="entry">${text === said ? '' : html`<p>${inlineMarkdown(text)}</p>`}
-${quotes.map(({ quote }) => (quote === said ? '' : quoted(quote)))}
-<p class="meta">${first ? html`Said ${sayBy(entry)}${first.quote === said ? ' in these words' : ''}` : `Written by a ${by === 'assistant' ? 'program' : 'person'}`}, ${when(saidAt, at)}${
-    session && isWhole ? html`, in <span class="said">${await saySession(at.app, session)}</span>` : ''
-  }${around && !isWhole ? html` · <a href="${place}">In the conversation</a>` : ''}${became || strength === 'implied' ? html` · ${type}, ${strength}${became}` : ''}</p>
-${around && isWhole ? await surroundings(at, memory, around) : ''}
-${isWhole ? await sayNights(at, memory, id) : ''}</article>`;
 }
 
 export function quoted(quote: string): Html {

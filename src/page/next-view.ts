@@ -59,45 +59,37 @@ interface Told {
   cwd: string;
 }
 
-async function toldOf({ config }: At, { told, agent, prompt, cwd }: Told): Promise<Html> {
-  const { title, asksWithPrompt } = findAgent(agent);
-  const isAsked = prompt !== '' && asksWithPrompt;
-  const with_ = isAsked ? await promptNext(config, { cwd, prompt, told: told.text }) : null;
-  const left = leftOut(told);
+async function toldOf(at: At, { told, agent, prompt, cwd }: Told): Promise<Html> {
+  const { title } = findAgent(agent);
   const limit = `no room in ${MAX_CHARACTERS.toLocaleString('en')} characters`;
-  const { text = '', lines = [], leftOut: out = [], known = [] } = with_ ?? {};
-  return html`<section><h2>At its start</h2>${told.text === '' ? html`<p class="dim">Nothing: nothing is remembered here yet.</p>` : html`<pre class="told said" dir="auto" tabindex="0">${told.text}</pre>`}
+  return html`<section><h2>At its start</h2>${told.text === '' ? html`<p class="dim">Nothing: nothing is remembered here yet.</p>` : toldText(told.text)}
 ${agent === 'claude-code' && told.text !== '' ? html`<p class="meta">${title} reads MEMORY.md by itself, where there is one.</p>` : ''}
 ${rows('Why it is told', whyTold(told))}${rows(
   'Left out',
-  left.map((what) => [limit, what]),
+  leftOut(told).map((what) => [limit, what]),
 )}</section>
-${
-  prompt === ''
-    ? ''
-    : html`<section><h2>With this prompt</h2>${sayPrompt({ title, asksWithPrompt, isOn: config.recallPrompts, text })}${rows(
-        'Why it is told',
-        lines.map(({ said, shares }) => [`shares ${shares.join(', ')}`, said]),
-      )}${rows('Left out', [
-        ...known.map((said): Row => ['told at the start', said]),
-        ...out.map(({ said }): Row => ['no room, or a secret in it', said]),
-      ])}</section>`
-}`;
+${prompt === '' ? '' : html`<section><h2>With this prompt</h2>${await withPrompt(at, { told, agent, prompt, cwd })}</section>`}`;
 }
 
-interface Prompted {
-  title: string;
-  asksWithPrompt: boolean;
-  isOn: boolean;
-  text: string;
-}
-
-function sayPrompt({ title, asksWithPrompt, isOn, text }: Prompted): Html {
+async function withPrompt({ config }: At, { told, agent, prompt, cwd }: Told): Promise<Html> {
+  const { title, asksWithPrompt } = findAgent(agent);
   if (!asksWithPrompt) return html`<p class="dim">Nothing: ${title} has no hook for prompts.</p>`;
-  if (!isOn) return html`<p class="dim">Nothing: <code>recallPrompts</code> is off.</p>`;
-  if (text === '') return html`<p class="dim">Nothing more: nothing else in memory is about it.</p>`;
-  return html`<pre class="told said" dir="auto" tabindex="0">${text}</pre>`;
+  if (!config.recallPrompts) return html`<p class="dim">Nothing: <code>recallPrompts</code> is off.</p>`;
+  const near = await promptNext(config, { cwd, prompt, told: told.text });
+  const nothing = html`<p class="dim">Nothing more: nothing else in memory is about it.</p>`;
+  if (near === null) return nothing;
+  const { text, lines, leftOut: out, known } = near;
+  return html`${text === '' ? nothing : toldText(text)}
+${rows(
+  'Why it is told',
+  lines.map(({ said, shares }) => [`shares ${shares.join(', ')}`, said]),
+)}${rows('Left out', [
+  ...known.map((said): Row => ['told at the start', said]),
+  ...out.map(({ said }): Row => ['no room, or a secret in it', said]),
+])}`;
 }
+
+const toldText = (text: string) => html`<pre class="told said" dir="auto" tabindex="0">${text}</pre>`;
 
 type Row = [why: string, what: string];
 

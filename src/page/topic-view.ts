@@ -145,7 +145,7 @@ async function lineItem(at: At, memory: Place, of: LineOf): Promise<Html> {
   return html`<li id="l-${prefix}${key}" class="line"><details id="d-${prefix}${key}" ${asked.get('line') === key ? html`open` : ''}><summary><div class="what">${body}</div>${marksOf(text, { explained, isContested: newer.length > 0, waits: proposal !== undefined })}</summary>
 <div class="evidence">${newer.map(({ id: entry, text: said }) => html`<p class="problem">Told since, in no topic yet: <a href="/memory/${memory.id}/entry/${entry}">${inlineMarkdown(said)}</a></p>`)}${
     proposal ? html`<p><a href="/changes#${proposal}">A change of it waits for your answer</a></p>` : ''
-  }${explained ? await evidenceOfLine(at, memory, { line: explained, href }) : ''}
+  }${explained ? await evidenceOfLine(at, memory, explained) : ''}
 ${isTopic ? html`<div class="actions"><a class="button" href="${href.replace('?line=', '?edit=')}">Edit</a>${form(at, { action: '/do/forget', fields }, html`<button class="danger">Forget</button>`)}</div>` : ''}</div></details></li>`;
 }
 

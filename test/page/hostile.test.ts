@@ -77,7 +77,7 @@ test.skipIf(!hasBrowser || sized({ quick: true, deep: false }))(
       shown.topics += 1;
       const [edit = ''] = await hrefs('.line a[href*="edit="]');
       // The line with its entry, the quote, and the conversation around it.
-      for (const around of await hrefs('.entry a[href*="around="]')) await look(around);
+      for (const around of await hrefs('.entry a[href*="/entry/"]')) await look(around);
       shown.around += await page.locator('.talk mark').count();
       if (isWhole(n)) for (const form of [edit, `${topic}?edit=topic`].filter(Boolean)) await look(form);
     }
