@@ -67,13 +67,13 @@ export async function entryBody(at: At, memory: Place, id: string): Promise<Html
   const { db } = at.app;
   const [entry] = await explainEntries(db, memory.id, [id]);
   if (!entry) throw new AppError('bad-input', 'There is no such entry any more.');
-  const { text, type, evidence, session, state, reason } = entry;
+  const { text, type, evidence, session, reason } = entry;
   const { alone, shared } = await restingOn(db, memory.id, [id]);
   const lines = [...alone, ...shared];
   const [first, ...others] = evidence;
   const forget = { action: '/do/forget', fields: { memory: memory.id, target: id } };
   return html`<h1 class="statement">${inlineMarkdown(text)}</h1>
-<div class="bar"><p class="meta">${TYPES[type]} · ${state === 'gone' ? reason : state}</p>${reason === 'forgotten' ? '' : form(at, forget, html`<button class="danger">Forget</button>`)}</div>
+<div class="bar"><p class="meta">${TYPES[type]}</p>${reason === 'forgotten' ? '' : form(at, forget, html`<button class="danger">Forget</button>`)}</div>
 <p class="meta">${sayOrigin(at, entry, text)}${session ? html`, in <span class="said">${await saySession(at.app, session)}</span>` : ''}</p>
 ${first && session ? await surroundings(at, memory, { session, ...first }) : ''}
 ${(session ? others : evidence).map(({ quote }) => quoted(quote))}
