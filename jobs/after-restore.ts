@@ -10,8 +10,8 @@ import { join } from 'node:path';
 import { isDirectory } from '../src/base/files/directories.ts';
 import { makeDirectory, readTextNow, writeWhole } from '../src/base/files/files.ts';
 import { parseJson } from '../src/base/text/json.ts';
-import { type Db, insert, keepSetting, newId, type Row, type Sql, settingOf } from '../src/db/sql.ts';
-import { entriesAmong, entriesWhere, type KeptEntry } from '../src/memory/entries.ts';
+import { type Db, insert, keepSetting, newId, type Sql, settingOf } from '../src/db/sql.ts';
+import { entriesWhere } from '../src/memory/entries.ts';
 import { addVersion, headOf } from '../src/memory/file-rows.ts';
 import { beginJob, endJob } from '../src/memory/job-rows.ts';
 import { takeInHistory } from '../src/memory/log-history.ts';
@@ -73,39 +73,36 @@ function marksPath(home: string): string {
 
 /** `ids`: of versions, of entries behind the id of their memory (`memory_… e_…`), and of messages that these rest on (`markOf`). */
 export function addMark(home: string, { what, ids }: { what: Mark['what']; ids: readonly string[] }): void {
-  if (ids.length === 0) return;
-  const salt = randomBytes(16).toString('hex');
-  const mark: Mark = { what, salt, sums: [...new Set(ids)].map((id) => sumOf(salt, id)) };
-  makeDirectory(join(home, 'backups'));
-  writeWhole(marksPath(home), `${readTextNow(marksPath(home)) ?? ''}${JSON.stringify(mark)}\n`);
+  writeMarks(home, [...readMarks(home), ...marksOf(what, ids)]);
 }
 
-/** Brings the marks to what has become of these entries (`memory`, `id`), for who forgot some, or took that back. */
-export async function markForgotten({ db, home }: Memories, touched: readonly Row[]): Promise<void> {
-  const rows: KeptEntry[] = [];
-  for (const [memory, keys] of Map.groupBy(touched, (key) => String(key.memory)))
-    rows.push(...(await entriesAmong(db, memory, { column: 'id', of: keys.map(({ id }) => String(id)) })));
-  // Of one message something may be forgotten in another memory, too.
-  const gone = new Set<string>();
+/** Brings the marks to what is forgotten by now, for who forgot something, or took that back; what rows do not know any more stays. */
+export async function markForgotten({ db, home }: Memories): Promise<void> {
+  const ids: string[] = [];
   for (const { memory } of await db.all<{ memory: string }>(`select distinct memory from entry where ${FORGOTTEN}`))
-    for (const mark of marksFor(await entriesWhere(db, memory, `and ${FORGOTTEN}`))) gone.add(mark);
-  const back = marksFor(rows).filter((mark) => !gone.has(mark));
-  const left = readMarks(home).map(({ what, salt, sums }) => {
-    const dropped = new Set(what === 'forgotten' ? back.map((id) => sumOf(salt, id)) : []);
-    return `${JSON.stringify({ what, salt, sums: sums.filter((sum) => !dropped.has(sum)) })}\n`;
-  });
-  if (back.length > 0 && left.length > 0) writeWhole(marksPath(home), left.join(''));
-  addMark(home, { what: 'forgotten', ids: marksFor(rows).filter((mark) => gone.has(mark)) });
+    for (const { id, evidence } of await entriesWhere(db, memory, `and ${FORGOTTEN}`))
+      ids.push(`${memory} ${id}`, ...evidence.slice(0, 1).map(({ message }) => markOf(message)));
+  const redacted = readMarks(home).filter(({ what }) => what === 'redacted');
+  const kept = (await keptMarks(db)).map((sums) => ({ what: 'forgotten' as const, ...sums }));
+  writeMarks(home, [...redacted, ...kept, ...marksOf('forgotten', ids)]);
 }
 
 const FORGOTTEN = "state = 'gone' and reason = 'forgotten'";
 
-const marksFor = (entries: readonly KeptEntry[]) =>
-  entries.flatMap(({ memory: of, id, evidence: [one] }) => [`${of} ${id}`, ...(one ? [markOf(one.message)] : [])]);
+function marksOf(what: Mark['what'], ids: readonly string[]): Mark[] {
+  const salt = randomBytes(16).toString('hex');
+  return ids.length === 0 ? [] : [{ what, salt, sums: [...new Set(ids)].map((id) => sumOf(salt, id)) }];
+}
 
 function readMarks(home: string): Mark[] {
   const lines = (readTextNow(marksPath(home)) ?? '').split('\n');
   return lines.flatMap((line) => (parseJson(line) as Mark | undefined) ?? []);
+}
+
+function writeMarks(home: string, marks: readonly Mark[]): void {
+  if (marks.length === 0 && readTextNow(marksPath(home)) === null) return;
+  makeDirectory(join(home, 'backups'));
+  writeWhole(marksPath(home), marks.map((mark) => `${JSON.stringify(mark)}\n`).join(''));
 }
 
 function sumOf(salt: string, id: string): string {
@@ -118,20 +115,20 @@ async function applyMarks(db: Db, home: string, now: Date): Promise<number> {
   if (marks.length === 0) return 0;
   await keepMarks(db, marks);
   const known = marks.map(({ what, salt, sums }) => ({ what, salt, sums: new Set(sums) }));
-  const marksOf = (id: string) =>
+  const doneTo = (id: string) =>
     new Set(known.flatMap(({ what, salt, sums }) => (sums.has(sumOf(salt, id)) ? what : [])));
   const entries = await db.all<{ memory: string; id: string }>('select memory, id from entry');
   const versions = await db.all<{ id: string }>('select id from version where redacted_at is null');
   return db.write(async (sql) => {
     let count = 0;
     for (const { memory, id } of entries) {
-      const found = marksOf(`${memory} ${id}`);
+      const found = doneTo(`${memory} ${id}`);
       if (found.size > 0) count += 1;
       if (found.has('forgotten')) await forgetEntry(sql, memory, id);
       if (found.has('redacted')) await dropWords(sql, memory, id);
     }
     for (const { id } of versions) {
-      if (!marksOf(id).has('redacted')) continue;
+      if (!doneTo(id).has('redacted')) continue;
       count += 1;
       await replaceHead(sql, id, now);
       await wipe(sql, id, { by: { kind: 'user', id: null }, now });
@@ -159,17 +156,17 @@ const KEPT = 'marks';
 type Sums = Pick<Mark, 'salt' | 'sums'>;
 
 export async function keepMarks(sql: Sql, marks: readonly Sums[]): Promise<void> {
-  const kept: Sums[] = JSON.parse((await settingOf(sql, KEPT)) ?? '[]');
-  const all = new Map([...kept, ...marks].map(({ salt, sums }) => [salt, { salt, sums }]));
+  const all = new Map([...(await keptMarks(sql)), ...marks].map(({ salt, sums }) => [salt, { salt, sums }]));
   await keepSetting(sql, KEPT, JSON.stringify([...all.values()]));
 }
+
+const keptMarks = async (sql: Sql): Promise<Sums[]> => JSON.parse((await settingOf(sql, KEPT)) ?? '[]');
 
 /** Marks of what was forgotten in a memory, for whoever carries it elsewhere: they hold nothing of it. */
 export async function forgottenMarks(sql: Sql, memory: string): Promise<Sums[]> {
   const gone = await entriesWhere(sql, memory, `and ${FORGOTTEN}`);
-  const salt = randomBytes(16).toString('hex');
-  const sums = gone.flatMap(({ evidence }) => evidence.slice(0, 1).map(({ message }) => sumOf(salt, markOf(message))));
-  return sums.length === 0 ? [] : [{ salt, sums }];
+  const messages = gone.flatMap(({ evidence }) => evidence.slice(0, 1).map(({ message }) => markOf(message)));
+  return marksOf('forgotten', messages).map(({ salt, sums }) => ({ salt, sums }));
 }
 
 /** The mark of a message. */
@@ -179,7 +176,6 @@ export function markOf(message: string): string {
 
 /** Tells of a message whether something that was said in it was forgotten or redacted before a restore. */
 export async function markedMessages(sql: Sql): Promise<(message: string) => boolean> {
-  const kept: Sums[] = JSON.parse((await settingOf(sql, KEPT)) ?? '[]');
-  const known = kept.map(({ salt, sums }) => ({ salt, sums: new Set(sums) }));
+  const known = (await keptMarks(sql)).map(({ salt, sums }) => ({ salt, sums: new Set(sums) }));
   return (message) => known.some(({ salt, sums }) => sums.has(sumOf(salt, markOf(message))));
 }

@@ -108,15 +108,14 @@ export async function endLate(db: Db, hours: number, now: Date): Promise<void> {
      where inbox.kind = 'dream' and job.id like 'drm%' and job.ended_at is null and job.created_at <= ?`,
     before,
   );
-  for (const { id } of late) await db.write((sql) => endUnfinished(sql, id, tooLate(hours), now));
-}
-
-const tooLate = (hours: number) => ({ how: 'timeout', why: `It was not done within ${hours} hours.` }) as const;
-
-/** It fails, and nothing more is committed for it. */
-async function endUnfinished(sql: Sql, id: string, failure: { how: DreamFailure; why: string }, now: Date) {
-  await fail(sql, id, { ...failure, at: now.toISOString() });
-  await sql.run("delete from inbox where job = ? and kind = 'dream'", id);
+  const failure = { how: 'timeout', why: `It was not done within ${hours} hours.`, at: now.toISOString() } as const;
+  for (const { id } of late) {
+    await db.write(async (sql) => {
+      await fail(sql, id, failure);
+      // So that nothing more is committed for it.
+      await sql.run("delete from inbox where job = ? and kind = 'dream'", id);
+    });
+  }
 }
 
 /**
@@ -203,11 +202,10 @@ async function workDream(item: Item, deps: ClientDreamDeps): Promise<Ending> {
   const { memories, hours } = deps;
   const { db, clock } = memories;
   // 1.
+  await endLate(db, hours, clock.now());
   const job = await clientDream(db, item.job ?? '');
   if (!job || job.ended_at !== null) return { outcome: 'skipped', why: `the dream ${item.job} is over` };
   const asked: ClientDream = JSON.parse(job.request);
-  if (clock.now().getTime() - Date.parse(job.created_at) >= hours * HOUR_MS)
-    throw new Unfinished('timeout', tooLate(hours).why);
   if (deps.off !== undefined) throw new Unfinished('internal_error', deps.off);
   // 2.
   const memory = await memories.of(await begin(item, { job, asked }, deps));

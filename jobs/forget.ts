@@ -104,8 +104,7 @@ export async function forget(request: ForgetRequest, deps: ForgetDeps): Promise<
   await commitAll(memories, targets, { job, actor: { kind: 'user', id: null } }, plan);
   if (isBusy) return { ...nothing, outcome: 'busy' };
   // Should rows be lost, a restore does not bring it back.
-  const gone = goes.flatMap(({ memory, entries }) => entries.map(({ id }) => ({ memory: memory.id, id })));
-  await markForgotten(memories, gone);
+  await markForgotten(memories);
   return { outcome: 'forgotten', job, ...meantBy(goes), candidates: [] };
 }
 

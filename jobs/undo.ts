@@ -75,13 +75,13 @@ export async function undo({ job: id, partial = false }: UndoRequest, deps: Undo
   const own = newId('job');
   const nothing = { undo: null, job: id, kind: job.kind, files: [], turns: 0, stays: [] };
   let report: UndoReport = { ...nothing, outcome: 'refused' };
-  let entries: Row[] = [];
+  let isOfEntries = false;
   const plan = async (sql: Sql): Promise<Plan[]> => {
     // 2.
     const [rows, files] = [await rowChangesOf(sql, id), await fileChangesOf(sql, id)];
     if (rows.length + files.length === 0)
       throw new AppError('bad-input', `${id} changed nothing that could be taken back.`);
-    entries = rows.flatMap(({ table, key }) => (table === 'entry' ? [key] : []));
+    isOfEntries = rows.some(({ table }) => table === 'entry');
     const back = takingBack(sql, { job, rows });
     await back.noteRows();
     // 3.
@@ -109,7 +109,7 @@ export async function undo({ job: id, partial = false }: UndoRequest, deps: Undo
   };
   const targets = changed.map((memory) => ({ memory, paths: 'all' as const }));
   await commitAll(memories, targets, { job: own, actor }, plan);
-  if (report.undo !== null) await markForgotten(memories, entries);
+  if (report.undo !== null && isOfEntries) await markForgotten(memories);
   return report;
 }
 

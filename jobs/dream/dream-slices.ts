@@ -83,8 +83,8 @@ const MOST_PINNED = 20;
 const SMALL_MEMORY_TOKENS = 2_000;
 const TOKENS_PER_ENTRY = 120;
 const LEAST_TOKENS = 800;
-/** The part of the tokens that goes to topics by their names alone. */
-const OTHERS_PART = 0.15;
+/** Topics by their names alone. */
+const MOST_OTHERS = 40;
 /** In addition to the text of a line, or of a topic's heading: its id, marks, line end. */
 const FRAME_CHARACTERS = 16;
 
@@ -100,8 +100,7 @@ type Candidate = Omit<NearLine, 'words'> & { rank: number };
 export async function select(fresh: NightEntry[], place: DraftPlace, mostTokens: number): Promise<Shown> {
   const { sql, memory, files } = place;
   const ofEntries = LEAST_TOKENS + TOKENS_PER_ENTRY * fresh.length;
-  const tokens = Math.min(mostTokens, Math.max(ofEntries, SMALL_MEMORY_TOKENS / (1 - OTHERS_PART)));
-  const room = new Room(tokens * (1 - OTHERS_PART));
+  const room = new Room(Math.min(mostTokens, Math.max(ofEntries, SMALL_MEMORY_TOKENS)));
   const { candidates, changed } = candidatesFor(fresh, place);
   const open = async (file: StandingFile) => {
     const topic = await openTopic(file.path, place);
@@ -138,10 +137,7 @@ export async function select(fresh: NightEntry[], place: DraftPlace, mostTokens:
   const shown = new Set([...room.shown.keys()].map(({ file }) => file));
   const pinned = topicsAmong(files).filter(({ topic }) => topic.pinned);
   const free = new Set(topicsAmong(files).filter(({ id, topic }) => !topic.pinned && !shown.has(id)));
-  const others = fitting(
-    [...near, ...inUse].filter((file) => free.has(file)),
-    tokens * OTHERS_PART,
-  );
+  const others = [...near, ...inUse].filter((file) => free.has(file)).slice(0, MOST_OTHERS);
   return {
     ...{ topics: room.shown, others, changed, unnamed: free.size - others.length },
     pinned: pinned.slice(0, MOST_PINNED).map(({ path }) => path.replace(/\.md$/i, '')),
@@ -238,17 +234,6 @@ function nearOthers(entries: NightEntry[], files: StandingFile[]): NearLine[] {
     for (const { line } of scored.slice(0, OTHER_LINES_PER_ENTRY)) near.add(line);
   }
   return [...near];
-}
-
-function fitting(files: StandingFile[], tokens: number): StandingFile[] {
-  let size = 0;
-  const sizeOf = ({ path, topic }: StandingFile) =>
-    (path.length + topic.description.length + FRAME_CHARACTERS) / CHARACTERS_PER_TOKEN;
-  const end = files.findIndex((file) => {
-    size += sizeOf(file);
-    return size > tokens;
-  });
-  return end < 0 ? files : files.slice(0, end);
 }
 
 /** What is shown, as long as there is room for it. */

@@ -80,13 +80,10 @@ export async function sortTurns(session: Pick<Session, 'modifiedAt' | 'messages'
   const isRetaken = (known: TurnRow) =>
     takenUp.has(known.reason ?? known.state) &&
     (known.state !== 'gave_up' || (known.session === row?.id && known.job !== job));
-  const sort = (from?: ReadPoint) => sortFrom(session, { ...options, isRetaken, from });
-  const from = reopened.size + takenUp.size === 0 && row ? readPointOf(row) : undefined;
-  const sorted = await sort(from);
-  if (!from || sorted.pending.size + sorted.byCode.length === 0) return sorted;
   // What the agent wrote down before is read again, so that it is known, and that no later call passes for its writer.
-  const written = await coverageWhere(memories.db, { session: row?.id, reason: 'own-write' });
-  return written.length > 0 ? sort() : sorted;
+  const written = row ? await coverageWhere(memories.db, { session: row.id, reason: 'own-write' }) : [];
+  const isFromBegin = reopened.size + takenUp.size + written.length > 0;
+  return sortFrom(session, { ...options, isRetaken, from: row && !isFromBegin ? readPointOf(row) : undefined });
 }
 
 /** Of what is asked for, what there is. */
