@@ -46,7 +46,7 @@ test('of what sessions say each new thing stands once and nothing twice, what ca
   const { id: store } = await sdk().memoryStores.create({ name: 'notes' });
   const own = new Map<string, string>();
   for (let at = 0; at < MEMORIES; at += 1) {
-    const content = at % 2 === 0 ? `${factOf(at)}\n` : `# ${THINGS[at]}\n\n${factOf(at)} It restarts at night.\n`;
+    const content = at % 2 === 0 ? `${factOf(at)}\n` : `# ${THINGS[at]}\n\n- ${factOf(at)}\n- It restarts at night.\n`;
     const { path } = await sdk().memoryStores.memories.create(store, {
       path: `/services/${at % 5}/${THINGS[at]}.md`,
       content,
