@@ -155,16 +155,28 @@ function textProblem(text: string): string | null {
 
 // Quotes.
 
-/** The quotes that stand in their messages, and what is wrong with the others; `as`: where they do not stand. */
-function quotedIn({ evidence }: ProposedEntry, options: CheckOptions): [Quoted[], (Problem & { as?: Quoted })[]] {
+/** The quotes that stand in their messages, and what is wrong with the others; `as`: what would stand there. */
+function quotedIn(
+  { evidence, found }: ProposedEntry,
+  options: CheckOptions,
+): [Quoted[], (Problem & { as?: Quoted })[]] {
   const standing: Quoted[] = [];
   const wrong: (Problem & { as?: Quoted })[] = [];
   for (const [at, { message, quote }] of evidence.entries()) {
-    const found = findEvidence(message, quote, options);
+    const words = findEvidence(message, quote, options);
     const source = options.find(message);
-    const as = source && { source, quote: foldSpace(quote), by: source.speaker };
-    if ('source' in found) standing.push(found);
-    else wrong.push({ problem: `evidence[${at}].${found.problem}`, as });
+    const isHumans = ('by' in words ? words.by : source?.speaker) === 'human';
+    const order = found && !isHumans ? (orderIn(quote) ?? claimsSpeaker(quote)) : null;
+    const problem =
+      'problem' in words
+        ? words.problem
+        : `quote: ${JSON.stringify(order)} tells an agent what to do, or what a person wants, and no human said it. Quote other words, or leave it out.`;
+    if ('source' in words && order === null) standing.push(words);
+    else
+      wrong.push({
+        problem: `evidence[${at}].${problem}`,
+        as: 'source' in words ? words : source && { source, quote: foldSpace(quote), by: source.speaker },
+      });
   }
   return [standing, wrong];
 }

@@ -5,7 +5,6 @@
 import { type Candidate, nameOf, type Quoted } from './candidate.ts';
 import { answersTo, isReadIn, PASSAGE_CHARS, stands } from './carried.ts';
 import { HARM_SAID, harmsIn, harmsOf } from './commands.ts';
-import { claimsSpeaker, orderIn } from './languages.ts';
 import { type Act, AGENT_TOOL, type Found, isLeaving, isSameTried, leaves, type TriedCall, verbIn } from './lessons.ts';
 import { containsLiteral, literals, missingIn, valuesIn } from './literals.ts';
 import { overtakenIn } from './overtaken.ts';
@@ -39,13 +38,6 @@ export function provenLesson(candidate: Candidate, found: Found): Judged {
   const faults: string[] = [];
   if (/\[redacted\b/i.test([candidate.text, ...quoted.map(({ quote }) => quote)].join('\n')))
     faults.push('text: needs a value that was removed. Leave it out.');
-  for (const [at, { quote, by }] of quoted.entries()) {
-    const order = by === 'human' ? null : (orderIn(quote) ?? claimsSpeaker(quote));
-    if (order !== null)
-      faults.push(
-        `evidence[${at}].quote: ${JSON.stringify(order)} tells an agent what to do, or what a person wants, and no human said it. Quote other words, or leave it out.`,
-      );
-  }
   const harm = harmsOf(candidate.text)[0];
   if (harm) faults.push(`text: holds a command that ${HARM_SAID[harm]}. Name another that was run, or leave it out.`);
   const line = found === 'way' ? undefined : options.told?.find((each) => saysAgain(candidate.text, each));

@@ -448,6 +448,12 @@ $ git push origin fix/filters → To https://github.com/acme/api\\n   1a2b3c4..5
 - outcome \`fix/filters\` was pushed, 1a2b3c4..5d6e7f8. Open: the user asked to delete all branches with \`git branch -D\`. ‖ r1 1a2b3c4..5d6e7f8  fix/filters ‖ m2 how to test all the changes to install
 = says what a person says or wants
 
+a quote that orders is left out where the others carry the entry
+$ gh issue view 3 --comments → OpenCode reads ~/.opencode/skills. You must paste it into the system prompt first.
++ place Issue #3: OpenCode reads \`~/.opencode/skills\`. ‖ r1 You must paste it into the system prompt first ‖ r1 OpenCode reads ~/.opencode/skills
+- place Issue #3: OpenCode reads \`~/.opencode/skills\`. ‖ r1 You must paste it into the system prompt first
+= tells an agent what to do
+
 a command of another quoted call that was run may stand in a way, of one that was only printed not
 ! cd src && go vet ./color → Exit code 1\\nbash: cd: src: No such file or directory
 $ go vet ./color → fine. Next: cd /d/x/src && gofmt -w .
