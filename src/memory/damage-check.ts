@@ -3,8 +3,8 @@
 // Promises: looking changes nothing; mending deletes no file; what only a person can decide is named, and left.
 
 import { isUtf8 } from 'node:buffer';
-import { basename, dirname, join } from 'node:path';
-import { isDirectory, kindOf, listFiles, listNames } from '../base/files/directories.ts';
+import { dirname, join } from 'node:path';
+import { isDirectory, kindOf, listFiles } from '../base/files/directories.ts';
 import { MOST_MEMORY_BYTES, readBytesNow, statNow } from '../base/files/files.ts';
 import type { Day } from '../base/time.ts';
 import { newId, type Sql } from '../db/sql.ts';
@@ -13,7 +13,7 @@ import { hasMarkers } from './directory-look.ts';
 import { type EntryRow, entriesAmong, isInLog } from './entries.ts';
 import { type Head, headsOf, missingFiles } from './file-rows.ts';
 import { lostDays, withdrawLost } from './log-edits.ts';
-import { isMarked, type Memories, type MemoryRow } from './memories.ts';
+import type { Memories, MemoryRow } from './memories.ts';
 import { isMemoryPath } from './memory-paths.ts';
 import { joinLogs, logDay, logPath, parseLog } from './text/daily-log.ts';
 import { readFrontmatter } from './text/frontmatter.ts';
@@ -63,20 +63,13 @@ export async function acceptMissing(memories: Memories, memory: MemoryRow): Prom
   return [...paths, ...lost.map(logPath)];
 }
 
-/** A directory of this machine that is not there. One that may come back by itself, or stands elsewhere, is not made twice. */
+/** A directory of this machine that is not there. One that may come back by itself is not made. */
 function goneDirectory(memories: Memories, { id }: MemoryRow): Finding[] {
   const copy = memories.copyOf(id);
   if (copy === null || isDirectory(copy.dir)) return [];
   const { dir } = copy;
   const [kind, project] = ['missing-directory', dirname(dirname(dir))];
   if (kindOf(dir) !== null) return [byHand(kind, '.', 'A file is in the place of its directory. Move it away.')];
-  const moved = movedTo(dir, id);
-  if (moved !== undefined) {
-    const [from, to, parent] = [moved, dir, dirname(dir)].map((path) => `'${path.replaceAll("'", String.raw`'\''`)}'`);
-    const ways = `To go on there: nocturne check --memory ${from}. To move it back: mkdir -p ${parent} && mv ${from} ${to}`;
-    const copied = 'If it is a copy, remove its .nocturne/id, and run nocturne check --restore.';
-    return [byHand(kind, '.', `Its directory is gone, and ${moved} says that it is this memory. ${ways}. ${copied}`)];
-  }
   if (!isDirectory(project)) {
     const after = 'connect its disk, or run nocturne adopt where the project is now';
     return [byHand(kind, '.', `Its directory is gone, and so is ${project}: ${after}. Nothing remembered is lost.`)];
@@ -84,14 +77,6 @@ function goneDirectory(memories: Memories, { id }: MemoryRow): Finding[] {
   const apply = () => copy.hold(() => copy.restoreGone(() => memories.of(id)));
   const what = 'Its directory is gone. Nothing remembered is lost.';
   return [{ kind, where: '.', what, fix: 'Makes it again, with all its files.', apply }];
-}
-
-/** Where the directory of a memory stands now, of what is beside it or in a project beside its own. */
-function movedTo(dir: string, memory: string): string | undefined {
-  const parent = dirname(dir);
-  const beside = listNames(parent).map((name) => join(parent, name));
-  const projects = listNames(dirname(parent)).map((name) => join(dirname(parent), name, basename(dir)));
-  return [...beside, ...projects].find((place) => isMarked(place, memory));
 }
 
 async function whatIsMissing(memories: Memories, memory: MemoryRow): Promise<Finding[]> {

@@ -340,6 +340,6 @@ function idPath(dir: string): string {
 }
 
 /** Whether a directory is there and says that it is the memory's. */
-export function isMarked(dir: string, id: string): boolean {
+function isMarked(dir: string, id: string): boolean {
   return isDirectory(dir) && readTextNow(idPath(dir))?.trim() === id;
 }

@@ -45,7 +45,8 @@ const CALLS: Record<string, (string | number)[][]> = {
     ['show', TOPIC, '--pin'],
     ['show', TOPIC, '--unpin'],
   ],
-  why: [['why', `${TOPIC}:7`], ['why', 'pnpm'], ['why', SESSION], ['why', 'SESSION'], ['why', 'today'], ['why']],
+  // That it is pinned no more stands in a line of its own.
+  why: [['why', `${TOPIC}:8`], ['why', 'pnpm'], ['why', SESSION], ['why', 'SESSION'], ['why', 'today'], ['why']],
   remember: [['remember', 'Deploys happen on Tuesdays.']],
   forget: [['forget', 'Deploys happen', '--yes']],
   undo: [
