@@ -192,9 +192,10 @@ control and backups of your own are not touched: what is read again from there c
     if (!options.dryRun) requirePerson(app.config, 'redact');
     const [version] = call.args;
     const redactIt = await redaction(app, version, options);
-    const plan = options.dryRun || options.yes || version !== undefined ? null : await redactIt(true);
-    if (!options.dryRun && !options.yes && !(await isWanted(plan, options))) {
-      print(options.json ? (plan ?? { job: null }) : 'Nothing was redacted.');
+    const isSure =
+      options.dryRun || options.yes || (await isWanted(version === undefined ? await redactIt(true) : null, options));
+    if (!isSure) {
+      print(options.json ? { job: null } : 'Nothing was redacted.');
       process.exitCode = EXIT.usage;
       return;
     }

@@ -14,7 +14,7 @@ import { isUsed, memoryRow } from '../memory/memories.ts';
 import { pauseEnd } from '../memory/paths.ts';
 import { type MonthCost, monthCost, type Sum } from '../queue/month-cost.ts';
 import type { Checked } from '../setup/checks.ts';
-import { EXIT, print, style, wrap } from '../terminal/output.ts';
+import { EXIT, print, printTable, style, wrap } from '../terminal/output.ts';
 import { plainly, sayTokens, sayUnknown, sayUsd, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { type Learned, readStatus, type Status } from '../worker/memory-status.ts';
@@ -222,15 +222,14 @@ const cost: CommandSpec<CommonOptions & { month?: string }> = {
     const projects = await projectsOf(app, found);
     const placeNamed = (memory: string | null) => projects.get(memory ?? '')?.place ?? null;
     const named = <Row extends { memory: string | null }>(row: Row) => ({ ...row, memory: placeNamed(row.memory) });
-    const inJson = () => ({
-      ...found,
-      projects: found.projects.map((each) => ({
-        ...named(each),
-        project: projects.get(each.memory ?? '')?.name ?? null,
-      })),
-      jobs: found.jobs.map(named),
+    if (!call.options.json) {
+      tellCost(app, found, projects);
+      return;
+    }
+    const ofProjects = found.projects.map((each) => {
+      return { ...named(each), project: projects.get(each.memory ?? '')?.name ?? null };
     });
-    print(call.options.json ? inJson() : wrap(describe(app, found, projects), process.stdout.columns || 80));
+    print({ ...found, projects: ofProjects, jobs: found.jobs.map(named) });
   },
 };
 
@@ -246,67 +245,48 @@ async function projectsOf(app: App, { projects, jobs }: MonthCost): Promise<Proj
   return found;
 }
 
-function describe({ config }: App, found: MonthCost, projects: Projects): string {
+function tellCost({ config }: App, found: MonthCost, projects: Projects): void {
   const { month, today, total, plan, forecast, days, jobs, unfinished } = found;
   const name = formatIn(`${month}-15T12:00:00Z`, 'UTC', 'MMMM yyyy');
   const unknown = sayUnknown(found, config);
-  if (total.tokens === 0 && jobs.length === 0) return `Nothing was spent in ${name}${unknown}.`;
+  if (total.tokens === 0 && jobs.length === 0) {
+    print(`Nothing was spent in ${name}${unknown}.`);
+    return;
+  }
   const isPriced = total.usd > 0;
   const say = ({ usd, tokens }: Sum) => (isPriced ? sayUsd(usd * 1e6) : sayTokens(tokens));
   const { dayMoneyUsd, dayTokens } = config;
   const most = isPriced ? dayMoneyUsd !== undefined && sayUsd(dayMoneyUsd * 1e6) : sayTokens(dayTokens);
+  const tell = (head: string, said: string) => print(`${head.padEnd(12)}${said}`);
+  if (today) tell('Today', `${say(today)}${most ? ` of ${most} a day` : ''}`);
+  tell(name.split(' ')[0] ?? '', `${say(total)}${forecast ? `; about ${say(forecast)} by its end` : ''}${unknown}`);
+  if (plan) {
+    const used = `${sayCount(plan.requests, 'request')}, ${sayTokens(plan.tokens)}`;
+    tell('Your plan', `${used}; today ${plan.today} of at most ${plan.ceiling}`);
+  }
   const rest: Row[] = unfinished.tokens > 0 ? [[UNFINISHED, unfinished]] : [];
-  const ofPlan =
-    plan &&
-    `${sayCount(plan.requests, 'request')}, ${sayTokens(plan.tokens)}; today ${plan.today} of at most ${plan.ceiling}`;
-  const heads = [
-    ...(today ? [['Today', `${say(today)}${most ? ` of ${most} a day` : ''}`]] : []),
-    [name.split(' ')[0], `${say(total)}${forecast ? `; about ${say(forecast)} by its end` : ''}${unknown}`],
-    ...(ofPlan ? [['Your plan', ofPlan]] : []),
-  ];
-  const tables = [
-    table(
-      'Day',
-      days.map((each): Row => [formatIn(`${each.day}T12:00:00Z`, 'UTC', 'EEE d MMM'), each]),
-    ),
-    table('Project', [
-      ...found.projects.map((each): Row => [projects.get(each.memory ?? '')?.name ?? 'no project', each]),
-      ...rest,
-    ]),
-    table('Job', [
-      ...found.kinds.map((each): Row => [`${KINDS[each.kind] ?? each.kind} (${each.jobs})`, each]),
-      ...rest,
-    ]),
-    table('Model', [
-      ...found.models.map((each): Row => [each.model, each, each.isOnPlan ? 'your plan' : undefined]),
-      ...rest,
-    ]),
-  ];
-  return [heads.map(([head = '', said]) => `${head.padEnd(12)}${said}`).join('\n'), ...tables]
-    .filter((text) => text !== '')
-    .map((text) => plainly(text, config))
-    .join('\n\n');
+  table(
+    'Day',
+    days.map((each): Row => [formatIn(`${each.day}T12:00:00Z`, 'UTC', 'EEE d MMM'), each]),
+  );
+  const ofProjects = found.projects.map((each): Row => [projects.get(each.memory ?? '')?.name ?? 'no project', each]);
+  table('Project', [...ofProjects, ...rest]);
+  table('Job', [...found.kinds.map((each): Row => [`${KINDS[each.kind] ?? each.kind} (${each.jobs})`, each]), ...rest]);
+  const ofModels = found.models.map((each): Row => [each.model, each, each.isOnPlan ? 'your plan' : undefined]);
+  table('Model', [...ofModels, ...rest]);
 }
 
 type Row = [name: string, sum: Sum, cost?: string];
 
-const NAME_WIDTH = 38;
-
-/** A name that is longer than its column has a line of its own. */
-function table(heading: string, rows: Row[]): string {
-  if (rows.length === 0) return '';
-  const line = (name: string, cells: string[]) => {
-    const numbers = [9, 14, 10].map((width, at) => (cells[at] ?? '').padStart(width)).join('');
-    return name.length > NAME_WIDTH
-      ? `${name}\n${' '.repeat(NAME_WIDTH)}${numbers}`
-      : name.padEnd(NAME_WIDTH) + numbers;
-  };
-  return [
-    style('bold', line(heading, ['cost', 'tokens', 'requests'])),
-    ...rows.map(([name, { usd, tokens, requests }, cost = usd > 0 ? sayUsd(usd * 1e6) : '–']) =>
-      line(`  ${name}`, [cost, tokens.toLocaleString('en-US'), String(requests)]),
-    ),
-  ].join('\n');
+function table(heading: string, rows: Row[]): void {
+  if (rows.length === 0) return;
+  print('');
+  printTable(
+    [heading, 'cost', 'tokens', 'requests'],
+    rows.map(([name, { usd, tokens, requests }, cost = usd > 0 ? sayUsd(usd * 1e6) : '–']) => {
+      return [name, cost, tokens.toLocaleString('en-US'), String(requests)];
+    }),
+  );
 }
 
 export const commands = [alone, cost] as CommandSpec[];

@@ -328,7 +328,7 @@ test('cost and status tell what was used on a plan in requests and tokens, never
   expect((await testing.nocturne('dream')).stdout).toMatch(/^ {2}1 request, 1,100 tokens on your plan$/m);
   const cost = await testing.nocturne('cost');
   expect(cost.stdout).toMatch(/^Your plan {3}2 requests, 2,200 tokens; today 2 of at most 100$/m);
-  expect(cost.stdout).toMatch(/^ {2}claude-code +your plan +2,200 +2$/m);
+  expect(cost.stdout).toMatch(/^claude-code\tyour plan\t2,200\t2$/m);
   expect(cost.stdout).not.toContain('$');
   for (const line of cost.stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
   expect(await testing.json('cost')).toMatchObject({
