@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import {
   AppError,
   backoffMs,
+  describeError,
   ERRORS,
   type ErrorCode,
   failureOf,
@@ -84,4 +85,12 @@ test.each([
   }
   expect(problem).toMatch(/^(?:Unexpected|Expected|Unterminated|it is)/);
   expect(problem).not.toMatch(/secre|abc/);
+});
+
+test('what a driver throws is told in words, whatever it is', () => {
+  expect(describeError({ code: '57P03', message: 'the database system is starting up' })).toBe(
+    'the database system is starting up',
+  );
+  expect(describeError({ severity: 'ERROR', code: '42P01' })).toBe('{"severity":"ERROR","code":"42P01"}');
+  expect(describeError(new AggregateError([new Error('one'), { message: 'two' }]))).toBe('one, two');
 });

@@ -3,6 +3,7 @@
 
 import { execFile } from 'node:child_process';
 import {
+  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -248,7 +249,10 @@ test('a log that a person says was meant to go is let go', async () => {
 
 test.skipIf(process.getuid?.() === 0)('a database that can only be read is told, and nothing is lost', async () => {
   anew();
+  const before = markdown();
+  chmodSync(databasePath(home), 0o400);
   expect((await inWords('remember', 'x')).code).toBe(1);
+  expect(markdown()).toEqual(before);
 });
 
 test('where the disk is full a commit is told, changes nothing, and is made once there is room again', async () => {

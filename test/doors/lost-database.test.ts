@@ -1,7 +1,7 @@
 // A database that is lost before its first copy: the Markdown is the truth, and every memory is there again at the next command,
 // wherever one stands; what is not known any more is said.
 
-import { mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { backUp } from '../../src/db/backup.ts';
@@ -128,14 +128,4 @@ test('a project that began after the newest copy is listed after the restore, by
   await done(['check', '--restore']);
   expect(await listed()).toEqual(before);
   expect(await done(['list', '--all'])).toMatch(/ ~\/late cd ~\/late && nocturne list /);
-});
-
-test('where it is damaged, check --restore reads every memory directory again, and work goes on', async () => {
-  const { home, done, listed } = await remembered();
-  const before = await listed();
-  truncateSync(join(home, 'nocturne.db'), 12_288);
-  await done(['check', '--restore']);
-  expect(await listed()).toEqual(before);
-  expect(await done(['cost'])).toContain('what was spent before the restore, today 02:00, may be missing');
-  expect(await done(['learn', aSession(['Always sign commits.']).path])).toContain('1 thing learned');
 });
