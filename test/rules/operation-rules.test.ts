@@ -115,15 +115,6 @@ put Run \`src/auth.ts\` first.
 over src/mail.ts
 ! does not stand in its place there
 
-another thing is said of another path than of the one that it changes
-- Never edit \`src/auth.ts\` by hand.
-~ \`src/mail.ts\` is written by a person.
-~> \`src/auth.ts\` is generated
-put \`src/mail.ts\` is written by a person.
-put Never edit \`src/mail.ts\` by hand.
-over src/auth.ts
-! does not stand in its place there
-
 a person's line goes
 - (person's) Use npm.
 ~ Use pnpm.
@@ -165,12 +156,6 @@ type feedback
 ~ (sam) We use pnpm, not npm.
 ! of another person
 
-the user's habit is shown again by another person
-- (once) Runs the tests before each commit.
-~ (sam, implied, again) sam wants: Runs the tests before each commit.
-put sam wants: Runs the tests before each commit.
-! of another person
-
 what another person wants goes by the user's word
 - (sam's) sam wants: Use npm.
 ~ Use pnpm, not npm.
@@ -204,11 +189,6 @@ put The module path is \`a.io/x/git-sync\` now.
 put Check with \`go build -X a.io/x/git-sync/cmd/version\`.
 ! cites no entry
 
-a line says a value that nothing says
-~ Use pnpm.
-put Use pnpm 9.
-! "9"
-
 a value is only a part of the one that was said
 ~ It listens on 8080.
 put It listens on 80.
@@ -229,22 +209,11 @@ a clause comes from nowhere
 put Use pnpm for installs. Deploy production every friday evening.
 ! nothing that
 
-a line is of something else than what it cites
-~ Use pnpm for installs.
-put Deploy production every friday evening.
-! nothing that
-
 a line that goes loses a value
 - The limit is 3000, and the probe is merged as #96.
 ~ The limit is 4321 now, no longer 3000.
 put The limit is 4321.
 ! "#96"
-
-a value goes that nothing names
-- The staging relay listens on 5433.
-~ The production relay listens on 5432.
-put The production relay listens on 5432.
-! "5433"
 
 a value goes with a line that is only taken out
 - The chat relay listens on port 6667.
@@ -257,34 +226,16 @@ an older statement takes the place of a newer one
 put Use npm.
 ! which is newer
 
-an older statement turns a newer one round
-- (newer) Always squash commits before merging.
-~ Never squash commits before merging.
-put Never squash commits before merging.
-! which is newer
-
 something else takes a line's place
 - Releases need two approvals.
 ~ Tea is served in the kitchen at noon.
 put Tea is served in the kitchen at noon.
 ! something else
 
-what one session only showed takes the place of a rule
-- Show the diff before a commit.
-~ (implied) Wants a table of the commit.
-put Wants a table of the commit.
-! one session only showed
-
 what one session only showed becomes a part of a rule
 - Show the diff before a commit.
 ~ (implied) Wants ways compared as a table.
 put Show the diff before a commit; wants ways compared as a table.
-! into a line of its own
-
-what one session only showed stays in a line with what two showed
-- (once) Writes the tests first; runs the linter skill before a push.
-~ (implied) Wants the tests written first.
-put Writes the tests first; runs the linter skill before a push.
 ! into a line of its own
 
 a contradiction is put beside what it contradicts
@@ -315,12 +266,6 @@ one request becomes a rule
 ~ Number the points of the release notes.
 put Always number the points of the release notes.
 ! keep the scope of what was asked
-
-two habits share a line
-- (once) Asks for a second look before the press is pushed.
-~ (implied) Wants options for the press as a table with rough numbers.
-put Asks for a second look before the press is pushed, and wants options for the press as a table with rough numbers.
-! a line of its own
 
 a line says the opposite of its entry
 ~ Never push to main.
@@ -427,10 +372,6 @@ two sessions ask the same, which makes a rule
 ~ Number the points of the release notes of a fix, too.
 put Always number the points of the release notes, of a fix, too.
 
-a new statement
-~ Use pnpm, not npm: the lockfile is pnpm's.
-put Use pnpm, not npm: the lockfile is pnpm's.
-
 a newer statement takes the place of an older one, whose value it names
 - Use \`npm\` for the press.
 ~ Use \`pnpm\` instead of \`npm\` for the press.
@@ -440,12 +381,6 @@ or whose value what it changes names
 - The port of the cache is 3000.
 ~ The port of the cache is 4321.
 ~> The port of the cache is 3000.
-put The port of the cache is 4321.
-
-or "over" does
-- The port of the cache is 3000.
-~ The port of the cache is 4321.
-over 3000
 put The port of the cache is 4321.
 
 what else holds stays in a line of its own
