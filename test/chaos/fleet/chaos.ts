@@ -88,7 +88,7 @@ export async function runFleetChaos(plan: FleetPlan, say: (line: string) => void
     isKept = violations.length > 0;
     if (isKept) violations.push(`Everything is kept in ${root}.`);
     const seconds = Math.round(elapsed() / 1000);
-    const requests = model.asked.length;
+    const requests = model.replies();
     return { seed: plan.seed, seconds, disturbances: fleet.counts, retries, requests, ceiling, ...verdict, violations };
   } finally {
     await standing.close({ isKept });
@@ -130,7 +130,7 @@ async function work(run: Run, random: ReturnType<typeof seeded>): Promise<void> 
       saidAt = elapsed();
       const { items, sessions, dreams } = waiting;
       say(
-        `${Math.round(elapsed() / 1000)} s: ${items} items, ${sessions} sessions, ${dreams} dreams wait; ${model.asked.length} requests; ${JSON.stringify(fleet.counts)}`,
+        `${Math.round(elapsed() / 1000)} s: ${items} items, ${sessions} sessions, ${dreams} dreams wait; ${model.replies()} requests; ${JSON.stringify(fleet.counts)}`,
       );
     }
     const isDone = Object.values(waiting).every((count) => count === 0);
@@ -145,9 +145,9 @@ async function work(run: Run, random: ReturnType<typeof seeded>): Promise<void> 
 
 async function restartPostgres({ postgres, fleet }: Run, random: ReturnType<typeof seeded>): Promise<void> {
   fleet.counts['restart postgres'] = (fleet.counts['restart postgres'] ?? 0) + 1;
-  await postgres?.end(random.pick(['SIGINT', 'SIGQUIT'] as const));
+  await postgres.end(random.pick(['SIGINT', 'SIGQUIT'] as const));
   await after(random.below(2_000));
-  await postgres?.start();
+  await postgres.start();
 }
 
 async function emptyRedis({ redis, fleet }: Run, random: ReturnType<typeof seeded>): Promise<void> {
@@ -172,7 +172,7 @@ async function reachCeiling(run: Run, random: ReturnType<typeof seeded>): Promis
   const before = await looks.spend();
   const limit = before.spent + LEAST_ROOM + plan.beyond * ROOM_EACH;
   await run.limit(limit);
-  const asked = run.model.asked.length;
+  const asked = run.model.replies();
   await world.send(plan.beyond, { growth: 0 });
   let mostSpent = before.spent;
   const from = run.elapsed();
@@ -186,7 +186,7 @@ async function reachCeiling(run: Run, random: ReturnType<typeof seeded>): Promis
   const { items, sessions } = await looks.waiting();
   if (mostSpent === before.spent) run.violations.push('Nothing was asked below the ceiling.');
   if (items + sessions === 0)
-    run.violations.push(`The ceiling held nothing back: ${run.model.asked.length - asked} requests.`);
+    run.violations.push(`The ceiling held nothing back: ${run.model.replies() - asked} requests.`);
   return { limit, mostSpent, refused: items + sessions };
 }
 

@@ -44,7 +44,6 @@ export function looksInto(url: string) {
   const { ask, count, close } = asking(url);
   const now = () => new Date().toISOString();
   return {
-    itemsOf: async (id: string) => (await ask('select from inbox where memory = $1', [id])).length,
     waiting: async () => ({
       items: await count("select count(*) from inbox where state = 'waiting' and kind <> 'dream'"),
       sessions: 0,

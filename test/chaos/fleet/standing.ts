@@ -13,8 +13,8 @@ import { apart } from '../../support/app.ts';
 import { seeded } from '../../support/random.ts';
 import { type Client, clientOf } from './client.ts';
 import { looksInto } from './counted.ts';
-import { type Asked, startModel } from './model.ts';
-import { noOwnServer, type OwnServer, ownServer } from './own-postgres.ts';
+import { startModel } from './model.ts';
+import { noOwnServer, ownServer } from './own-postgres.ts';
 import { startFleet } from './processes.ts';
 import { MODEL } from './world.ts';
 
@@ -26,10 +26,6 @@ interface StandingOptions {
   servers: number;
   tenants: string[];
   settings?: object;
-  /** A database that is there already; default: in a PostgreSQL of its own. */
-  databaseUrl?: string;
-  /** How long the model takes for a request; default: no time. */
-  latencyMs?(kind: Asked['kind']): number;
 }
 
 export type Standing = Awaited<ReturnType<typeof standingFleet>>;
@@ -49,15 +45,14 @@ export async function standingFleet(options: StandingOptions) {
     if (!isKept) rmSync(root, { recursive: true, force: true, maxRetries: 5 });
   };
   try {
-    const postgres = options.databaseUrl ? null : await ownServer();
-    if (postgres) ends.push(() => postgres.close());
-    const databaseUrl = options.databaseUrl ?? (postgres as OwnServer).url;
+    const postgres = await ownServer();
+    ends.push(() => postgres.close());
     const redis = options.queue === 'redis' ? await ownRedis() : null;
     if (redis) ends.push(() => redis.close());
-    const model = await startModel(options.latencyMs ?? (() => 0));
+    const model = await startModel();
     ends.push(() => model.close());
     const environment: Environment = {
-      ...{ NOCTURNE_DATABASE_URL: databaseUrl, NOCTURNE_MODEL: MODEL, NOCTURNE_ZONE: 'UTC' },
+      ...{ NOCTURNE_DATABASE_URL: postgres.url, NOCTURNE_MODEL: MODEL, NOCTURNE_ZONE: 'UTC' },
       ...{ ANTHROPIC_API_KEY: model.key, ANTHROPIC_BASE_URL: model.url },
       ...(redis && { NOCTURNE_QUEUE_URL: redis.url }),
     };
@@ -66,13 +61,13 @@ export async function standingFleet(options: StandingOptions) {
       ...{ debounceMs: 0, throttleMs: 0, ...options.settings },
     });
     environment.NOCTURNE_FIXED = JSON.stringify(fixed);
-    const home = await homeOf(databaseUrl, root);
+    const home = await homeOf(postgres.url, root);
     ends.push(() => home.close());
     const keys: string[] = [];
     for (const tenant of options.tenants) keys.push(await home.keyOf(tenant));
     const fleet = await startFleet({ ...options, root, environment, settings });
     ends.push(() => fleet.stop());
-    const looks = looksInto(databaseUrl);
+    const looks = looksInto(postgres.url);
     ends.push(() => looks.close());
     await fleet.ready();
     /** How often clients asked again, by why. */

@@ -86,11 +86,6 @@ export async function makeWorld(clients: Client[], { stores: count, random }: { 
         }
       });
     },
-    /** One more session to each of these. */
-    sendEach: (some: ChaosStore[]) =>
-      atOnce(some.length, async (nth) => {
-        await send(some[nth] as ChaosStore);
-      }),
     /** For so many stores, of what was sent until now. */
     async dream(count: number) {
       const some = stores.filter(({ sessions, dream }) => sessions.length > 0 && !dream).slice(0, count);
