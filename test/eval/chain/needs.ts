@@ -39,8 +39,6 @@ export interface Need extends Omit<z.infer<typeof writtenSchema>, 'earlier' | 'l
   kind?: string;
   earlier: Place;
   later: Place;
-  /** What became of it in nocturne's last play before packages. */
-  told?: string;
 }
 
 export function readLines<T>(path: string): T[] {

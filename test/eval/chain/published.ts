@@ -1,6 +1,6 @@
 // All that was judged of plays of chains, as it is published.
 
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CHAINS } from './links.ts';
 import { needsOf, readLines } from './needs.ts';
@@ -12,9 +12,10 @@ import type { Judged } from './verdicts.ts';
 const TASKS = join(import.meta.dirname, '../tasks/results.jsonl');
 export const VERDICTS = join(import.meta.dirname, '../chains/verdicts');
 
-export function publishedVerdicts(): Judged[] {
-  const names = existsSync(VERDICTS) ? readdirSync(VERDICTS).sort() : [];
-  return names.map((name) => JSON.parse(readFileSync(join(VERDICTS, name), 'utf8')));
+function publishedVerdicts(): Judged[] {
+  return readdirSync(VERDICTS)
+    .sort()
+    .map((name) => JSON.parse(readFileSync(join(VERDICTS, name), 'utf8')));
 }
 
 export interface TaskRun {
@@ -45,14 +46,11 @@ export function tasksTable(runs = taskRuns()): string {
   return [head, ...rows].join('\n');
 }
 
-/** By system. Of nocturne, until a package with it was judged, what needs.jsonl has of its last play. */
+/** By system. */
 export function publishedColumns(): Map<SystemName, Column> {
   const columns = columnsOf(publishedVerdicts());
   const tasks = taskRuns();
-  const before = needsOf().flatMap(({ chain, grade, source, told }) =>
-    grade === 'C' || told == null ? [] : { chain, source, told },
-  );
-  const ours = columns.get('nocturne') ?? { ...NO_COLUMN(), needs: before };
+  const ours = columns.get('nocturne') ?? NO_COLUMN();
   // Where nothing is kept, nothing is told: that needs no judge.
   const untold = ours.needs.map((need) => ({ ...need, told: 'none' }));
   const others = columns.get('nothing') ?? { ...NO_COLUMN(), needs: untold };
@@ -81,8 +79,6 @@ export async function sources(): Promise<string> {
     const used = usedInDevelopment ? ', used in development' : '';
     return `- ${key.chain}${used}, ${judges === 1 ? 'one judge' : `${judges} judges`}${agree}: ${plays.join('; ')}.`;
   });
-  if (lines.every((line) => !line.includes(' nocturne by ')))
-    lines.push('- nocturne: as judged before packages were made; see "Plays before packages".');
   return [...lines, ...readers()].join('\n');
 }
 
