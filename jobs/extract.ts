@@ -20,7 +20,7 @@ import { beginJob, endJob, type JobUsage, type StartedBy, usageOf } from '../src
 import type { MemoryRow } from '../src/memory/memories.ts';
 import { enterSession, openTranscript, type SessionRow, sessionNamed, sessionRow } from '../src/memory/session-rows.ts';
 import { wholeId } from '../src/memory/short-ids.ts';
-import { type ReadPoint, readPointAt, type Session } from '../src/transcript/session.ts';
+import type { Session } from '../src/transcript/session.ts';
 import {
   type Asked,
   askExtractor,
@@ -218,7 +218,7 @@ async function extractPending(opened: Opened, run: Run): Promise<ExtractEnd> {
     const sorted = await sortTurns(session, { ...at, ...asked, writable });
     report.openTurns = sorted.unsettled;
     report.unreadableLines = session.unreadableLines;
-    const { byCode, pending, later, lastTurnByte } = sorted;
+    const { byCode, pending, later } = sorted;
     if (byCode.length + pending.size === 0) break;
     const { row, job } = await begin(opened, run);
     const by = { job, actor: { kind: 'job', id: job }, claim: deps.claim } as const;
@@ -229,12 +229,10 @@ async function extractPending(opened: Opened, run: Run): Promise<ExtractEnd> {
     };
     const { instructions } = request;
     const extraction: Extraction = { ...opened, sessionId: row.id, by, spend, reopened, instructions };
-    // Where the next reading goes on once all of this one is covered; null: at the beginning.
-    const readTo = lastTurnByte === null ? null : readPointAt(session.path, lastTurnByte);
     // 3.
     if (byCode.length > 0) {
       const ranges = byCode.map(({ range, reason }) => ({ range, state: 'skipped', reason }) as const);
-      await coverRanges(ranges, { extraction, readTo: pending.size === 0 ? readTo : undefined }, deps);
+      await coverRanges(ranges, extraction, deps);
       for (const { range } of byCode) {
         // Of a turn whose other part is pending, what it gave before is replaced with that.
         if (!pending.has(range.turn.id)) reopened.delete(range.turn.id);
@@ -243,7 +241,7 @@ async function extractPending(opened: Opened, run: Run): Promise<ExtractEnd> {
     if (pending.size === 0) break;
     if (outcome === 'nothing-new') outcome = 'nothing-worth-keeping';
     // 4. to 6.
-    const failed = await extractExcerpts(extraction, { sorted, plan, readTo, read }, run);
+    const failed = await extractExcerpts(extraction, { sorted, plan, read }, run);
     if (!failed && later === 0) break;
     if (!failed) continue;
     // 7.
@@ -291,7 +289,6 @@ type Failed = { error: unknown; isContinued: boolean; touched: TurnRange[]; left
 interface PendingTurns {
   sorted: SortedTurns;
   plan: Plan;
-  readTo: ReadPoint | null;
   /** Turns that a model read in this run. */
   read: Set<string>;
 }
@@ -299,7 +296,7 @@ interface PendingTurns {
 /** Excerpt after excerpt, until one fails. What was committed before stays. */
 async function extractExcerpts(
   extraction: Extraction,
-  { sorted, plan, readTo, read }: PendingTurns,
+  { sorted, plan, read }: PendingTurns,
   { report, deps }: Run,
 ): Promise<Failed | null> {
   const { written } = sorted;
@@ -311,10 +308,7 @@ async function extractExcerpts(
       // 5.
       const asked = await askExtractor(offered, extraction, { written, before }, deps);
       // 6.
-      const isLast = left === ranges.length;
-      report.entries.push(
-        ...(await commitExtracted(offered, asked, { extraction, readTo: isLast ? readTo : undefined }, deps)),
-      );
+      report.entries.push(...(await commitExtracted(offered, asked, extraction, deps)));
       report.refused.push(...asked.refused);
       before = asked;
       report.fork = shown;
@@ -345,7 +339,7 @@ async function planAgain(
   const isLastTry = attempts !== undefined && isGivenUp(error.code, attempts + 1);
   if (!isLastTry || touched.length === 0) throw error;
   const ranges = touched.map((range) => ({ range, state: 'gave_up', reason: null }) as const);
-  await coverRanges(ranges, { extraction, readTo: undefined }, deps);
+  await coverRanges(ranges, extraction, deps);
   for (const { turn } of touched) extraction.reopened.delete(turn.id);
   report.gaveUpTurns += touched.length;
   return { ...plan, attempts: 0, error };

@@ -18,11 +18,10 @@ import {
 import type { MemoryRow } from '../../src/memory/memories.ts';
 import { authorIn, homeName, joinSigns, userOf } from '../../src/memory/persons.ts';
 import { noteOvertaken } from '../../src/memory/rests.ts';
-import { noteReadTo } from '../../src/memory/session-rows.ts';
 import { changeLogs, entryId, logPath } from '../../src/memory/text/daily-log.ts';
 import type { Change } from '../../src/memory/undo-rows.ts';
 import type { FoundEntry } from '../../src/rules/candidate.ts';
-import type { ReadPoint, Session } from '../../src/transcript/session.ts';
+import type { Session } from '../../src/transcript/session.ts';
 import { markedMessages } from '../after-restore.ts';
 import type { Asked, CitedMessages, ExtractedDeps, Extraction } from './ask-extractor.ts';
 import type { TurnRange } from './pending-turns.ts';
@@ -41,13 +40,13 @@ export interface ReportedEntry {
 }
 
 /**
- * Commits what was recorded, with the coverage of the ranges that end there. `readTo`: null where more of the session is to be
- * read again. Answers the entries of these turns, new ones and those that were found again.
+ * Commits what was recorded, with the coverage of the ranges that end there. Answers the entries of these turns, new ones and
+ * those that were found again.
  */
 export async function commitExtracted(
   { ranges, excerpt }: Pick<Offered, 'ranges' | 'excerpt'>,
   { found, cited, prompt, overtaken }: Pick<Asked, 'found' | 'cited' | 'prompt' | 'overtaken'>,
-  { extraction, readTo }: { extraction: Extraction; readTo: ReadPoint | null | undefined },
+  extraction: Extraction,
   { memories, zone, userName }: ExtractedDeps,
 ): Promise<ReportedEntry[]> {
   const { session, sessionId, memory, userMemory, by, reopened } = extraction;
@@ -108,7 +107,6 @@ export async function commitExtracted(
     }
     kept = entries.map((entry) => standing.get(entry.id) ?? entry);
     const covered = async (change: Change) => {
-      if (readTo !== undefined) await noteReadTo(sql, sessionId, readTo);
       for (const range of ranges) {
         const day = dayOfTurn.get(range.turn.id) as Day;
         await cover(change, range.turn, rangeRow(range, { extraction, state: 'done', day }));
@@ -166,16 +164,15 @@ function planOf({
 /** Covers ranges without extracting them. */
 export async function coverRanges(
   covered: readonly { range: TurnRange; state: TurnState; reason: SkipReason | null }[],
-  { extraction, readTo }: { extraction: Extraction; readTo: ReadPoint | null | undefined },
+  extraction: Extraction,
   { memories, zone }: Pick<ExtractedDeps, 'memories' | 'zone'>,
 ): Promise<void> {
-  const { memory, sessionId, by } = extraction;
+  const { memory, by } = extraction;
   const now = memories.clock.now();
-  await commitAll(memories, [{ memory: memory.id, paths: [] }], by, async (sql) => [
+  await commitAll(memories, [{ memory: memory.id, paths: [] }], by, async () => [
     {
       files: [],
       async rows(change) {
-        if (readTo !== undefined) await noteReadTo(sql, sessionId, readTo);
         for (const { range, state, reason } of covered) {
           const day = dayOf(range.turn.at ?? now, zone);
           await cover(change, range.turn, { ...rangeRow(range, { extraction, state, day }), reason });

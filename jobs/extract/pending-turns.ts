@@ -13,11 +13,11 @@ import {
   type TurnRow,
 } from '../../src/memory/entries.ts';
 import type { Memories } from '../../src/memory/memories.ts';
-import { readPointOf, type SessionRow } from '../../src/memory/session-rows.ts';
+import type { SessionRow } from '../../src/memory/session-rows.ts';
 import type { ExcerptTurn } from '../../src/transcript/excerpt/segments.ts';
 import type { Message, Turn } from '../../src/transcript/messages.ts';
 import { finishedCalls, isMainAgents, sayWrites } from '../../src/transcript/own-writes.ts';
-import type { ReadPoint, Session } from '../../src/transcript/session.ts';
+import type { Session } from '../../src/transcript/session.ts';
 import { Branches, isOwn, isPrivate, isSettled, readTurns } from '../../src/transcript/turns.ts';
 import { type AgentWrite, externalChanges, writesAmong } from './agent-writes.ts';
 
@@ -37,8 +37,6 @@ export interface SortedTurns {
   /** All turns that were read. */
   turns: KnownTurn[];
   hasPrivate: boolean;
-  /** Where the last turn begins in the file, where reading can go on from there. */
-  lastTurnByte: number | null;
 }
 
 /** What may be taken up again although it was covered. */
@@ -73,19 +71,6 @@ const CONTEXT_TURNS = 3;
 /** So many messages are asked for at once. */
 const MESSAGES_AT_ONCE = 800;
 
-/** Reads on where the last extraction left off, unless something before that is taken up again. */
-export async function sortTurns(session: Pick<Session, 'modifiedAt' | 'messages'>, options: SortOptions) {
-  const { memories, row, reopened, job } = options;
-  const takenUp = await rowsTakenUp(options);
-  const isRetaken = (known: TurnRow) =>
-    takenUp.has(known.reason ?? known.state) &&
-    (known.state !== 'gave_up' || (known.session === row?.id && known.job !== job));
-  // What the agent wrote down before is read again, so that it is known, and that no later call passes for its writer.
-  const written = row ? await coverageWhere(memories.db, { session: row.id, reason: 'own-write' }) : [];
-  const isFromBegin = reopened.size + takenUp.size + written.length > 0;
-  return sortFrom(session, { ...options, isRetaken, from: row && !isFromBegin ? readPointOf(row) : undefined });
-}
-
 /** Of what is asked for, what there is. */
 async function rowsTakenUp({ memories, memory, row, takeUp }: SortOptions): Promise<ReadonlySet<string>> {
   const asked: Partial<TurnRow>[] = [];
@@ -96,14 +81,15 @@ async function rowsTakenUp({ memories, memory, row, takeUp }: SortOptions): Prom
   return new Set(rows.flat().map(({ state, reason }) => reason ?? state));
 }
 
-type ReadOptions = SortOptions & {
-  isRetaken(row: TurnRow): boolean;
-  /** Everything before it was covered: only what follows is read, if the file still is what it was up to there. */
-  from?: ReadPoint;
-};
-
-async function sortFrom(session: Pick<Session, 'modifiedAt' | 'messages'>, options: ReadOptions): Promise<SortedTurns> {
-  const { memories, memory, ended, quietMs, takeUp, heldCharacters: room = HELD_CHARACTERS } = options;
+/** Sorts all turns of a session by what is known of them. */
+export async function sortTurns(
+  session: Pick<Session, 'modifiedAt' | 'messages'>,
+  options: SortOptions,
+): Promise<SortedTurns> {
+  const { memories, memory, row, ended, quietMs, takeUp, heldCharacters: room = HELD_CHARACTERS } = options;
+  const takenUp = await rowsTakenUp(options);
+  const isTakenUp = ({ reason, state, session: of, job }: TurnRow) =>
+    takenUp.has(reason ?? state) && (state !== 'gave_up' || (of === row?.id && job !== options.job));
   const declinedBefore = takeUp.includes('declined') ? undefined : options.declinedBefore;
   const sorted = nothing();
   const unchangedMs = memories.clock.now().getTime() - Date.parse(session.modifiedAt);
@@ -119,9 +105,8 @@ async function sortFrom(session: Pick<Session, 'modifiedAt' | 'messages'>, optio
     }
     behind = [];
   };
-  for await (const { turn, rows, isLast } of withRows(readTurns(session.messages(options.from)), memories, memory)) {
+  for await (const { turn, rows, isLast } of withRows(readTurns(session.messages()), memories, memory)) {
     const known: KnownTurn = { id: turn.id, at: turn.at, messageIds: turn.messages.map(({ id }) => id) };
-    sorted.lastTurnByte = turn.byte ?? null;
     begunAt ??= turn.at;
     const takenBack = new Set(branches.takenBackBy(turn));
     if (takenBack.size > 0) {
@@ -134,7 +119,7 @@ async function sortFrom(session: Pick<Session, 'modifiedAt' | 'messages'>, optio
     if (calls.length > 0) writeOf ??= writesAmong(await externalChanges(memories, options.writable, begunAt));
     const writes = calls.flatMap((call) => writeOf?.(call) ?? []);
     const isReopened = options.reopened.has(turn.id);
-    const isRetaken = (row: TurnRow) => isReopened || options.isRetaken(row);
+    const isRetaken = (row: TurnRow) => isReopened || isTakenUp(row);
     const divided = divideTurn(turn, known, { rows, isRetaken, writes });
     const open = divided.own[0]?.range ?? divided.pending;
     // What began before that instant is declined whole.
@@ -180,7 +165,7 @@ async function sortFrom(session: Pick<Session, 'modifiedAt' | 'messages'>, optio
 
 function nothing(): SortedTurns {
   const lists = { pending: new Map(), byCode: [], written: new Map(), shown: [], turns: [] };
-  return { ...lists, later: 0, unsettled: 0, hasPrivate: false, lastTurnByte: null };
+  return { ...lists, later: 0, unsettled: 0, hasPrivate: false };
 }
 
 type WithRows = { turn: Turn; rows: TurnRow[]; isLast: boolean };

@@ -38,7 +38,7 @@ create table undo (
   change text not null, n integer not null, tbl text not null, key text not null, before text, primary key (change, n));
 create index undo_key on undo (tbl, key);
 -- A conversation: a transcript of this machine, or kept as pieces where it was sent. `sent`: of each part that a client sent how many
--- messages came before it, how many it has, and its SHA-256.
+-- messages came before it, how many it has, and its SHA-256. `read_to`, `prefix_sha`: unused; they go with the next change of the tables.
 create table session (
   id text primary key, name text not null, memory text not null references memory, machine text, path text, format text, cwd text,
   size integer, modified_at text, read_to integer, prefix_sha text, ignored text, redacted text, created_at text not null,

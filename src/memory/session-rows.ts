@@ -1,4 +1,4 @@
-// Sessions as rows: where each is, how far it was read, and, of one that was sent here or whose agent deletes its own, what was
+// Sessions as rows: where each is, and, of one that was sent here or whose agent deletes its own, what was
 // kept of it in pieces. Pieces are a snapshot: the messages as they were read, each text redacted whole before anything was cut, without
 // what is private. What clients send grows by parts.
 // Promises: a session is one row in a memory; what is kept anew takes the place of what was there whole; what is sent again is there once;
@@ -9,7 +9,6 @@ import { AppError, isAppError } from '../base/errors.ts';
 import { redact } from '../base/secrets/redact-text.ts';
 import { DAY_MS } from '../base/time.ts';
 import { type Db, insert, keepSetting, newId, type Sql, settingOf } from '../db/sql.ts';
-import type { ReadPoint } from '../transcript/messages.ts';
 import { scanDecoded } from '../transcript/records.ts';
 import { openSession, openSnapshot, readDocument, type Session, snapshotLines } from '../transcript/session.ts';
 
@@ -25,9 +24,6 @@ export interface SessionRow {
   cwd: string | null;
   size: number | null;
   modified_at: string | null;
-  /** Where to read on: a byte, and the hash of what stands before it. All before it is covered. */
-  read_to: number | null;
-  prefix_sha: string | null;
   /** Why nothing is to be learned of it. */
   ignored: string | null;
   redacted: string | null;
@@ -61,10 +57,6 @@ export async function declineBefore(sql: Sql, now: Date): Promise<void> {
   await keepSetting(sql, DECLINED, now.toISOString());
 }
 
-export function readPointOf({ read_to: byte, prefix_sha: hash }: SessionRow): ReadPoint | undefined {
-  return byte === null || hash === null ? undefined : { byte, hash };
-}
-
 /** Enters a session of a memory as it was opened, or brings its row up to date. `machine`: null where no file here is it. */
 export async function enterSession(
   sql: Sql,
@@ -82,12 +74,6 @@ export async function enterSession(
        modified_at = excluded.modified_at`,
   );
   return (await sessionNamed(sql, memory, session.id)) as SessionRow;
-}
-
-/** All before the point is covered; null: the next reading has to be from the beginning. */
-export async function noteReadTo(sql: Sql, session: string, point: ReadPoint | null): Promise<void> {
-  const values = [point?.byte ?? null, point?.hash ?? null, session];
-  await sql.run('update session set read_to = ?, prefix_sha = ? where id = ?', ...values);
 }
 
 interface OpenBy {
@@ -191,7 +177,7 @@ export function hasPart({ sent }: SentRow, { after, sha }: Pick<SentPart, 'after
 export async function sumOfBody(path: string, most: number): Promise<string | null> {
   const sum = createHash('sha256');
   let size = 0;
-  for await (const chunk of scanDecoded(path)) {
+  for (const chunk of scanDecoded(path)) {
     size += chunk.length;
     if (size > most) return null;
     sum.update(chunk);
@@ -219,12 +205,12 @@ export async function readBody(path: string, { after, sha }: Pick<SentPart, 'aft
     },
   };
   const pieces = await cutPieces(snapshotLines(kept, redact));
-  return { after, count: session.format === 'messages' ? await itemsIn(path) : count, sha, pieces };
+  return { after, count: session.format === 'messages' ? itemsIn(path) : count, sha, pieces };
 }
 
 /** Of an array its items count, whatever the reader makes of them. */
-async function itemsIn(path: string): Promise<number> {
-  const whole = (await readDocument(path)) as unknown[] | { messages: unknown[] };
+function itemsIn(path: string): number {
+  const whole = readDocument(path) as unknown[] | { messages: unknown[] };
   return Array.isArray(whole) ? whole.length : whole.messages.length;
 }
 

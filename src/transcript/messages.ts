@@ -35,8 +35,6 @@ export interface Message {
   beginsTurn: boolean;
   /** Of a prompt: what it was sent after, where the format tells. Two that follow the same: the first was taken back. */
   follows?: string;
-  /** Of a prompt: where its record begins in the file, where reading can begin there. */
-  byte?: number;
   /** Said inside a subagent whose records are inlined in this file. */
   isSidechain: boolean;
   /** A person marked something in it as private: nothing of what it said is here, and its turn is never extracted. */
@@ -76,7 +74,6 @@ export interface Turn {
   messages: Message[];
   /** Of its prompt. */
   follows?: string;
-  byte?: number;
   /** When it began: the time of the prompt, else of the first message that has one. */
   at?: string;
 }
@@ -99,19 +96,8 @@ export interface Session {
   readonly unreadableLines: number;
   /** No file here is it: it was read of what is kept of it. */
   isKept?: boolean;
-  /** In file order, from the beginning, or from where another reading left off. Also after the file has grown. */
-  messages(from?: ReadPoint): AsyncIterable<Message>;
-}
-
-/**
- * Where reading a transcript can go on when it has grown: a byte, and a hash of what comes before it, which shows
- * that the file was only appended to.
- */
-export interface ReadPoint {
-  /** The first byte of the line to begin with. */
-  byte: number;
-  /** SHA-256, in hex, of the 64 KiB before it, or of what there is. */
-  hash: string;
+  /** In file order, from the beginning. Also after the file has grown. */
+  messages(): AsyncIterable<Message>;
 }
 
 /** A file that is being looked at. */
@@ -123,13 +109,13 @@ export interface Source {
    * The whole file as one JSON value, `undefined` where it is none, which JSON lines are not; parsed once.
    * Throws an AppError `bad-input` for a file past 256 MiB.
    */
-  document(): Promise<unknown>;
+  document(): unknown;
 }
 
 export interface Format {
   name: FormatName;
   /** Null where the file is not of this format. */
-  open(source: Source): Promise<Reading | null>;
+  open(source: Source): Reading | null;
 }
 
 /** Called once for each line that was skipped or cut; `isHalfWritten`: it is the last one and has no end yet. */
@@ -145,15 +131,8 @@ export interface Reading {
   /** The whole request body, as it was parsed, where the file is one that the Messages API takes. */
   request?: JsonObject;
   /** From the beginning, in file order. */
-  messages(onUnreadable: OnUnreadable): AsyncIterable<Message> | Iterable<Message>;
-  /**
-   * Set by formats whose lines can be read one by one, so that a file that grew need not be read again. Their prompts
-   * have a `byte` where reading may begin: what is read from there must be what is read there from the beginning.
-   * Resolves with null where what was added refers to what is before it (a replay, say): then all is read.
-   */
-  messagesFrom?(byte: number, onUnreadable: OnUnreadable): Promise<AsyncIterable<Message> | null>;
+  messages(onUnreadable: OnUnreadable): Iterable<Message>;
 }
 
 /** A message before its place is known. */
-export type Said = Pick<Message, 'id' | 'speaker' | 'parts'> &
-  Partial<Pick<Message, 'beginsTurn' | 'follows' | 'byte'>>;
+export type Said = Pick<Message, 'id' | 'speaker' | 'parts'> & Partial<Pick<Message, 'beginsTurn' | 'follows'>>;

@@ -1,55 +1,58 @@
-// The bytes and the records of a transcript's file, read as a stream in memory that does not grow with it.
-// Bytes come as UTF-8, whatever it is written in: Codex compresses rollouts that lie untouched for a week with zstd,
-// people keep old sessions gzipped, and what PowerShell redirects into a file is UTF-16. Positions are positions in what
-// comes out, so one can read on in a file of any kind.
+// The bytes and the records of a transcript's file. Bytes come as UTF-8, whatever it is written in: Codex compresses rollouts that lie
+// untouched for a week with zstd, clients send sessions gzipped, and what PowerShell redirects into a file is UTF-16. A plain file is read
+// as a stream, in memory that does not grow with it; of any other all is held.
 // Records are JSON lines. A line that cannot be read is reported and skipped, never thrown: real files hold torn last
 // lines, comments, bare numbers, lines cut by redactors, and two records on one line. What is whole on such a line is kept.
 
-import { pipeline, Readable, type Transform } from 'node:stream';
-import { createGunzip, createZstdDecompress } from 'node:zlib';
-import { AppError, isAppError } from '../base/errors.ts';
+import { gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { AppError } from '../base/errors.ts';
 import { readSlice, scanChunks } from '../base/files/file-pieces.ts';
 import { isObject, type JsonObject, parseJson } from '../base/text/json.ts';
 import type { Message, OnUnreadable } from './messages.ts';
 
-type Writing = 'plain' | 'gzip' | 'zstd' | 'utf-16le' | 'utf-16be';
+/** What is held at once: a JSON document, or a compressed file once it is decompressed. A few kilobytes can be made to hold terabytes. */
+export const MAX_HELD_BYTES = 256 * 2 ** 20;
 
-const BEGINNINGS: [Writing, number[]][] = [
-  ['zstd', [0x28, 0xb5, 0x2f, 0xfd]],
-  ['gzip', [0x1f, 0x8b]],
-  ['utf-16le', [0xff, 0xfe]],
-  ['utf-16be', [0xfe, 0xff]],
+const DECODERS: { begins: number[]; decode(bytes: Buffer): Buffer }[] = [
+  {
+    begins: [0x28, 0xb5, 0x2f, 0xfd],
+    decode: (bytes) => zstdDecompressSync(bytes, { maxOutputLength: MAX_HELD_BYTES }),
+  },
+  { begins: [0x1f, 0x8b], decode: (bytes) => gunzipSync(bytes, { maxOutputLength: MAX_HELD_BYTES }) },
+  { begins: [0xff, 0xfe], decode: (bytes) => Buffer.from(new TextDecoder('utf-16le').decode(bytes)) },
+  { begins: [0xfe, 0xff], decode: (bytes) => Buffer.from(new TextDecoder('utf-16be').decode(bytes)) },
 ];
 
-/** A few kilobytes can be made to hold terabytes. Past this a compressed transcript is not read on. */
-let mostDecompressedBytes = 4 * 2 ** 30;
-
-/** Sets it for this process; a parameter would have to pass through the readers of all formats. */
-export function boundDecompression(bytes: number): void {
-  mostDecompressedBytes = bytes;
-}
-
-function writingOf(path: string): Writing {
+/** The bytes of a file that is not plain; null for one that is. Throws an AppError `bad-input` where it is damaged or too much. */
+function decodedWhole(path: string): Buffer | null {
   const beginning = readSlice(path, 0, 4);
-  return BEGINNINGS.find(([, bytes]) => bytes.every((byte, at) => beginning[at] === byte))?.[0] ?? 'plain';
-}
-
-/** From byte `start` on. Throws an AppError `bad-input` where it is damaged, or decompresses to too much. */
-export async function* scanDecoded(path: string, start = 0): AsyncGenerator<Buffer> {
-  const writing = writingOf(path);
-  if (writing === 'plain') return yield* scanChunks(path, start);
-  let toSkip = start;
-  for await (const chunk of writing.startsWith('utf-16') ? fromUtf16(path, writing) : decompressed(path, writing)) {
-    if (toSkip < chunk.length) yield chunk.subarray(toSkip);
-    toSkip = Math.max(0, toSkip - chunk.length);
+  const decoder = DECODERS.find(({ begins }) => begins.every((byte, at) => beginning[at] === byte));
+  if (!decoder) return null;
+  const bytes = Buffer.concat([...scanChunks(path)]);
+  try {
+    return decoder.decode(bytes);
+  } catch (error) {
+    const isTooLarge = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
+    const what = isTooLarge ? 'holds more than 256 MiB once it is decompressed' : 'is compressed and damaged';
+    throw new AppError('bad-input', `${path} ${what}.`, {
+      remedy: isTooLarge ? 'Decompress it and give that file.' : 'Decompress it as far as it goes, and give that file.',
+      cause: error,
+    });
   }
 }
 
+/** In chunks. Errors: `bad-input` for one that is compressed, and damaged or more than 256 MiB. */
+export function* scanDecoded(path: string): Generator<Buffer> {
+  const whole = decodedWhole(path);
+  if (whole) yield whole;
+  else yield* scanChunks(path);
+}
+
 /** The first `bytes` of it, or all there is. */
-export async function readHead(path: string, bytes: number): Promise<Buffer> {
+export function readHead(path: string, bytes: number): Buffer {
   const pieces: Buffer[] = [];
   let length = 0;
-  for await (const chunk of scanDecoded(path)) {
+  for (const chunk of scanDecoded(path)) {
     pieces.push(chunk);
     length += chunk.length;
     if (length >= bytes) break;
@@ -60,110 +63,32 @@ export async function readHead(path: string, bytes: number): Promise<Buffer> {
 const END_BYTES = 64 * 2 ** 10;
 
 /** Its beginning and its end, as text. */
-export async function readEnds({ path, sizeBytes }: { path: string; sizeBytes: number }): Promise<string> {
-  return [await readHead(path, END_BYTES), await readTail(path, { bytes: END_BYTES, sizeBytes })].join('\n');
-}
-
-async function readTail(path: string, { bytes, sizeBytes }: { bytes: number; sizeBytes: number }) {
-  if (writingOf(path) === 'plain') return readSlice(path, Math.max(0, sizeBytes - bytes), sizeBytes);
-  let tail = Buffer.alloc(0);
-  for await (const chunk of scanDecoded(path)) tail = Buffer.concat([tail, chunk]).subarray(-bytes);
-  return tail;
-}
-
-async function* fromUtf16(path: string, writing: Writing): AsyncGenerator<Buffer> {
-  const decoder = new TextDecoder(writing);
-  for (const chunk of scanChunks(path)) yield Buffer.from(decoder.decode(chunk, { stream: true }));
-  yield Buffer.from(decoder.decode());
-}
-
-/** A sixteenth of the steps of what node decompresses by. */
-const LARGE = { chunkSize: 1 << 18 };
-
-async function* decompressed(path: string, writing: Writing): AsyncGenerator<Buffer> {
-  const decompressor: Transform = writing === 'zstd' ? createZstdDecompress(LARGE) : createGunzip(LARGE);
-  try {
-    let bytes = 0;
-    for await (const chunk of pipeline(Readable.from(scanChunks(path)), decompressor, () => undefined)) {
-      bytes += chunk.length;
-      if (bytes > mostDecompressedBytes) {
-        throw new AppError(
-          'bad-input',
-          `${path} holds more than ${mostDecompressedBytes} bytes once it is decompressed.`,
-          {
-            remedy: 'If it is a transcript, decompress it and give that file.',
-          },
-        );
-      }
-      yield chunk;
-    }
-  } catch (error) {
-    if (isAppError(error)) throw error;
-    throw new AppError('bad-input', `${path} is compressed (${writing}) and damaged.`, {
-      remedy: 'Decompress it as far as it goes, and give that file.',
-      cause: error,
-    });
-  }
+export function readEnds({ path, sizeBytes }: { path: string; sizeBytes: number }): string {
+  const whole = decodedWhole(path);
+  if (whole) return `${whole.subarray(0, END_BYTES)}\n${whole.subarray(-END_BYTES)}`;
+  return `${readSlice(path, 0, END_BYTES)}\n${readSlice(path, Math.max(0, sizeBytes - END_BYTES), sizeBytes)}`;
 }
 
 /** No record is this long; past it a line is not collected, so that a file of one endless line costs no memory. */
 export const MAX_LINE_BYTES = 64 * 2 ** 20;
 
-/** So many pieces of a damaged line are looked into that are no record. */
-const MOST_TORN = 8;
-
-/** No transcript holds so many lines in a row that are no record: what does is something else, or was made to cost time. */
-const MAX_LINES_WITHOUT_RECORD = 250_000;
-
 const NEWLINE = 0x0a;
 
-interface JsonlOptions {
-  /** How a record begins, as text: where to look for a whole one behind a torn one on the same line. */
-  recordStart: string;
-  onUnreadable?: OnUnreadable;
-  /** Where to begin: the first byte of a line. Default 0. */
-  startByte?: number;
-}
-
-/** The objects of a file, in file order. Blank lines are nothing; a line of any other JSON is unreadable. */
-export async function* readObjects(path: string, options: JsonlOptions): AsyncGenerator<JsonObject> {
-  for await (const batch of readRecords(path, options)) for (const { object } of batch) yield object;
-}
-
-interface JsonlRecord {
-  object: JsonObject;
-  /** Where its line begins in the file. */
-  byte: number;
-}
-
 /**
- * Like `readObjects`, in batches: a step of an async generator for each record costs as much as a short record. A batch
- * is read while it is looked through, so that no more than one record is held, and has to be before the next.
+ * The objects of a file of JSON lines, in file order. Blank lines are nothing; a line of any other JSON is unreadable.
+ * `recordStart`: how a record begins, as text: where to look for a whole one behind a torn one on the same line.
  */
-export async function* readRecords(path: string, options: JsonlOptions): AsyncGenerator<Iterable<JsonlRecord>> {
-  let skipped = 0;
-  const onUnreadable: OnUnreadable = (line) => {
-    options.onUnreadable?.(line);
-    if (++skipped > MAX_LINES_WITHOUT_RECORD) {
-      throw new AppError('bad-input', `${path} has ${MAX_LINES_WITHOUT_RECORD} lines in a row that are no record.`, {
-        remedy: 'If it is a transcript, take these lines out of a copy, and give that.',
-      });
-    }
-  };
-  function* recordsIn(lines: Iterable<Line>): Generator<JsonlRecord> {
-    for (const { text, byte, isEnded } of lines) {
-      const objects: JsonObject[] = [];
-      if (text === null || !readLine(text, options.recordStart, objects)) onUnreadable({ isHalfWritten: !isEnded });
-      if (objects.length > 0) skipped = 0;
-      for (const object of objects) yield { object, byte };
-    }
+export function* readObjects(path: string, recordStart: string, onUnreadable?: OnUnreadable): Generator<JsonObject> {
+  for (const { text, isEnded } of linesOf(path)) {
+    const objects: JsonObject[] = [];
+    if (text === null || !readLine(text, recordStart, objects)) onUnreadable?.({ isHalfWritten: !isEnded });
+    yield* objects;
   }
-  for await (const lines of linesOf(path, options.startByte ?? 0)) yield recordsIn(lines);
 }
 
 /** Takes the records of a file one by one. */
 export interface RecordReader {
-  take(record: JsonObject, byte: number): void;
+  take(record: JsonObject): void;
   /** Completes what is still open when the file ends. */
   end?(): void;
   /** The messages that are complete since the last call. */
@@ -171,12 +96,9 @@ export interface RecordReader {
 }
 
 /** The messages that `reader` makes of the records. */
-export async function* messagesOf(
-  batches: AsyncIterable<Iterable<JsonlRecord>>,
-  reader: RecordReader,
-): AsyncGenerator<Message> {
-  for await (const batch of batches) {
-    for (const { object, byte } of batch) reader.take(object, byte);
+export function* messagesOf(records: Iterable<JsonObject>, reader: RecordReader): Generator<Message> {
+  for (const record of records) {
+    reader.take(record);
     yield* reader.drain();
   }
   reader.end?.();
@@ -197,59 +119,30 @@ export function* objectsIn(text: string, recordStart: string): Generator<JsonObj
 interface Line {
   /** Null for a line too long to be collected. */
   text: string | null;
-  byte: number;
   /** Whether a newline ends it; only the last line of a file may lack one. */
   isEnded: boolean;
 }
 
-/** The lines of a file that are not blank, those that one chunk ends at a time. */
-async function* linesOf(path: string, startByte: number): AsyncGenerator<Iterable<Line>> {
+/** The lines of a file that are not empty. */
+function* linesOf(path: string): Generator<Line> {
   /** What was read of a line that no chunk has ended yet. */
   let pieces: Buffer[] = [];
-  let pendingBytes = 0;
-  let lineByte = startByte;
-  const hold = (piece: Buffer) => {
-    pendingBytes += piece.length;
-    if (pendingBytes > MAX_LINE_BYTES) pieces = [];
-    else pieces.push(piece);
-  };
+  let bytes = 0;
   const takeLine = (isEnded: boolean): Line => {
-    const whole = pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
-    const line = { text: pendingBytes > MAX_LINE_BYTES ? null : whole.toString('utf8'), byte: lineByte, isEnded };
-    lineByte += pendingBytes + 1;
-    [pieces, pendingBytes] = [[], 0];
-    return line;
+    const text = bytes > MAX_LINE_BYTES ? null : Buffer.concat(pieces).toString('utf8');
+    [pieces, bytes] = [[], 0];
+    return { text, isEnded };
   };
-  function* endedIn(chunk: Buffer): Generator<Line> {
-    for (let start = 0; start < chunk.length; ) {
-      if (pendingBytes === 0) {
-        const from = behindBlank(chunk, start);
-        lineByte += from - start;
-        start = from;
-      }
-      const end = chunk.indexOf(NEWLINE, start);
-      hold(chunk.subarray(start, end === -1 ? chunk.length : end));
-      if (end === -1) return;
-      yield takeLine(true);
-      start = end + 1;
+  for (const chunk of scanDecoded(path)) {
+    for (let start = 0, end = 0; start < chunk.length; start = end + 1) {
+      const newline = chunk.indexOf(NEWLINE, start);
+      end = newline === -1 ? chunk.length : newline;
+      bytes += end - start;
+      pieces = bytes > MAX_LINE_BYTES ? [] : [...pieces, chunk.subarray(start, end)];
+      if (newline !== -1 && bytes > 0) yield takeLine(true);
     }
   }
-  for await (const chunk of scanDecoded(path, startByte)) yield endedIn(chunk);
-  if (pendingBytes > 0) yield [takeLine(false)];
-}
-
-/** Where the first line from `start`, a line's beginning, begins that is not blank. */
-function behindBlank(chunk: Buffer, start: number): number {
-  let from = start;
-  for (let at = start; at < chunk.length && isBlank(chunk[at] as number); at++) {
-    if (chunk[at] === NEWLINE) from = at + 1;
-  }
-  return from;
-}
-
-/** Space, tab, the ends of lines, and the zeros of a file that was made longer before it was written. */
-function isBlank(byte: number): boolean {
-  return byte === NEWLINE || byte === 0x20 || byte === 0x0d || byte === 0x09 || byte === 0;
+  if (bytes > 0) yield takeLine(false);
 }
 
 /** A byte-order mark; and the zeros that a file is left with where it was made longer before it was written. */
@@ -265,7 +158,7 @@ function readLine(line: string, recordStart: string, into: JsonObject[]): boolea
     into.push(value);
     return true;
   }
-  return value === undefined ? text.trim() === '' || recover(text, recordStart, into) : false;
+  return value === undefined && recover(text, recordStart, into);
 }
 
 /**
@@ -274,14 +167,13 @@ function readLine(line: string, recordStart: string, into: JsonObject[]): boolea
  */
 function recover(text: string, recordStart: string, into: JsonObject[]): boolean {
   const begins = new RegExp(String.raw`(?<=\})\s*(?=\{")|(?=${recordStart.replace('{', String.raw`\{`)})(?<![[:,]\s*)`);
-  let torn = 0;
+  let isTorn = false;
   for (const piece of text.trim().split(begins)) {
     const end = piece.lastIndexOf('}') + 1;
     const behind = piece.slice(end).trim();
     const value = /^[,\]]/.test(behind) ? undefined : parseJson(piece.slice(0, end));
     if (isObject(value)) into.push(value);
-    if (!isObject(value) || behind !== '') torn++;
-    if (torn > MOST_TORN) break;
+    isTorn ||= !isObject(value) || behind !== '';
   }
-  return torn === 0;
+  return !isTorn;
 }

@@ -15,7 +15,7 @@ const MOST_MESSAGES = 500;
 
 /** Null where it has no title and nobody typed anything. */
 export async function nameIn(session: Session): Promise<string | null> {
-  return oneLine((await titleIn(session)) ?? (await firstTyped(session)) ?? '');
+  return oneLine(titleIn(session) ?? (await firstTyped(session)) ?? '');
 }
 
 /** A text as a name; null where nothing is left of it. */
@@ -32,9 +32,9 @@ export async function oneLine(text: string): Promise<string | null> {
 }
 
 /** The one that a person gave wins over the agent's. */
-async function titleIn({ path, sizeBytes, format }: Session): Promise<string | undefined> {
+function titleIn({ path, sizeBytes, format }: Session): string | undefined {
   if (format !== 'claude-code' && format !== 'codex' && format !== 'opencode') return undefined;
-  const ends = await readEnds({ path, sizeBytes });
+  const ends = readEnds({ path, sizeBytes });
   if (format === 'opencode') {
     const said = /^[^[]*?"title":\s*("(?:[^"\\]|\\.)*")/.exec(ends)?.[1] ?? '""';
     return /^"(?:New|Child) session/.test(said) ? undefined : textOf(JSON.parse(said));

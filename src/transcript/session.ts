@@ -2,12 +2,10 @@
 // redacted copy for agents that delete theirs: its messages as they were read, so that every id is what it was.
 // Promises: a transcript is evidence: read in order and as a stream, never written. What a person marked as private, and
 // memory that nocturne recalled into the session, is in no message; what a person pasted is a part of its own; ids are
-// made before that, so that none changes. All text of a snapshot was redacted whole; it has no read points.
+// made before that, so that none changes. All text of a snapshot was redacted whole.
 
-import { hash } from 'node:crypto';
 import { AppError } from '../base/errors.ts';
 import { isDirectory } from '../base/files/directories.ts';
-import { readSlice } from '../base/files/file-pieces.ts';
 import { type FileStat, statFile } from '../base/files/files.ts';
 import { isObject, parsedOr, parseJson } from '../base/text/json.ts';
 import { passagesOf } from '../rules/spoken-text.ts';
@@ -20,18 +18,15 @@ import { copilot } from './formats/copilot.ts';
 import { gemini } from './formats/gemini.ts';
 import { opencode } from './formats/opencode.ts';
 import { pi } from './formats/pi.ts';
-import type { Format, FormatName, Message, OnUnreadable, Part, Reading, ReadPoint, Session } from './messages.ts';
-import { MAX_LINE_BYTES, objectsIn, readEnds, readHead, scanDecoded } from './records.ts';
+import type { Format, FormatName, Message, OnUnreadable, Part, Reading, Session } from './messages.ts';
+import { MAX_HELD_BYTES, MAX_LINE_BYTES, objectsIn, readEnds, readHead, scanDecoded } from './records.ts';
 
-export type { ReadPoint, Session } from './messages.ts';
+export type { Session } from './messages.ts';
 
 const FORMATS: Format[] = [claudeCode, codex, gemini, copilot, pi, entire, opencode, atif, messagesFormat, openai];
 
-/** How much of the beginning is read: the first is enough for nearly every file, the others for those that begin with pictures. */
-const HEAD_BYTES = [64 * 2 ** 10, 8 * 2 ** 20, 64 * 2 ** 20];
-
-/** A file that is one JSON value has to be held in memory whole. */
-const MAX_DOCUMENT_BYTES = 256 * 2 ** 20;
+/** How much of the beginning is read: the first is enough for nearly every file, the second for those that begin with pictures. */
+const HEAD_BYTES = [64 * 2 ** 10, 64 * 2 ** 20];
 
 export interface OpenOptions {
   /** The session's id, where the caller knows it; else it is the one in the file. */
@@ -51,7 +46,7 @@ export async function openSession(path: string, options: OpenOptions = {}): Prom
       remedy: 'Run nocturne learn TRANSCRIPT once; what was learned before is not learned again.',
     });
   }
-  const file = await findFile(path);
+  const file = findFile(path);
   if (file === null) {
     if (isDirectory(path)) {
       throw new AppError('bad-input', `${path} is a directory.`, { remedy: 'Give the session file itself.' });
@@ -60,7 +55,7 @@ export async function openSession(path: string, options: OpenOptions = {}): Prom
       remedy: 'Agents delete old sessions; what was kept of this one stays.',
     });
   }
-  const { format, reading } = await openReading(file.path);
+  const { format, reading } = openReading(file.path);
   let unreadableLines = 0;
   return {
     id: options.id ?? reading.id,
@@ -72,14 +67,12 @@ export async function openSession(path: string, options: OpenOptions = {}): Prom
     get unreadableLines() {
       return unreadableLines;
     },
-    async *messages(from) {
+    async *messages() {
       unreadableLines = 0;
       const onUnreadable: OnUnreadable = (line) => {
         if (!(options.isLive && line?.isHalfWritten)) unreadableLines++;
       };
-      const isUnchanged = from && readPointAt(file.path, from.byte)?.hash === from.hash;
-      const rest = isUnchanged && (await reading.messagesFrom?.(from.byte, onUnreadable));
-      for await (const message of rest || reading.messages(onUnreadable)) yield markPasted(withhold(message));
+      for (const message of reading.messages(onUnreadable)) yield markPasted(withhold(message));
     },
   };
 }
@@ -87,7 +80,7 @@ export async function openSession(path: string, options: OpenOptions = {}): Prom
 const COMPRESSED = '.zst';
 
 /** What is at `path`; else what Codex made of it: it compresses old rollouts, and decompresses one to go on with it. */
-async function findFile(path: string): Promise<({ path: string } & FileStat) | null> {
+function findFile(path: string): ({ path: string } & FileStat) | null {
   const other = path.endsWith(COMPRESSED) ? path.slice(0, -COMPRESSED.length) : path + COMPRESSED;
   for (const candidate of [path, other]) {
     const stat = statFile(candidate);
@@ -97,23 +90,20 @@ async function findFile(path: string): Promise<({ path: string } & FileStat) | n
 }
 
 /** The file in the first format that takes it for its own. */
-async function openReading(path: string): Promise<{
-  format: FormatName;
-  reading: Reading;
-}> {
-  let parsed: Promise<unknown> | undefined;
-  const document = (): Promise<unknown> => {
-    parsed ??= readDocument(path);
-    return parsed;
+function openReading(path: string): { format: FormatName; reading: Reading } {
+  let parsed: { value: unknown } | undefined;
+  const document = (): unknown => {
+    parsed ??= { value: readDocument(path) };
+    return parsed.value;
   };
   for (const [at, headBytes] of HEAD_BYTES.entries()) {
-    const head = await readHead(path, headBytes);
+    const head = readHead(path, headBytes);
     const text = head.toString('utf8').replace(/^\ufeff?\s*/, '');
     const isAll = head.length < headBytes || at === HEAD_BYTES.length - 1;
     const records = [...objectsIn(text, '{"')];
-    const documentIn = async () => (mayBeDocument(text, isAll) ? document() : undefined);
+    const documentIn = () => (mayBeDocument(text, isAll) ? document() : undefined);
     for (const { name, open } of FORMATS) {
-      const reading = await open({ path, records, document: documentIn });
+      const reading = open({ path, records, document: documentIn });
       if (reading) return { format: name, reading };
     }
     if (head.length < headBytes) break;
@@ -133,32 +123,20 @@ function mayBeDocument(beginning: string, isAll: boolean): boolean {
 }
 
 /** A file that is one JSON value; undefined where it is none. Errors: `bad-input` for one past 256 MiB. */
-export async function readDocument(path: string): Promise<unknown> {
+export function readDocument(path: string): unknown {
   const tooLarge = new AppError('bad-input', `${path} is one JSON document of more than 256 MiB.`, {
     remedy: 'Split it, or write it as JSON lines.',
   });
-  if ((statFile(path)?.sizeBytes ?? 0) > MAX_DOCUMENT_BYTES) throw tooLarge;
+  if ((statFile(path)?.sizeBytes ?? 0) > MAX_HELD_BYTES) throw tooLarge;
   const pieces: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of scanDecoded(path)) {
+  for (const chunk of scanDecoded(path)) {
     bytes += chunk.length;
-    if (bytes > MAX_DOCUMENT_BYTES) throw tooLarge;
+    if (bytes > MAX_HELD_BYTES) throw tooLarge;
     pieces.push(chunk);
   }
   const text = Buffer.concat(pieces).toString('utf8');
   return parseJson(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
-}
-
-const HASHED_BYTES = 64 * 2 ** 10;
-
-/**
- * Where reading can go on from `byte` when the file has grown; null where it has no such byte. One that no longer has before it
- * what it had is read from its beginning.
- */
-export function readPointAt(path: string, byte: number): ReadPoint | null {
-  const start = Math.max(0, byte - HASHED_BYTES);
-  const before = readSlice(path, start, byte);
-  return before.length < byte - start ? null : { byte, hash: hash('sha256', before) };
 }
 
 /**
@@ -166,9 +144,9 @@ export function readPointAt(path: string, byte: number): ReadPoint | null {
  * Code and Codex write it into their records; sessions of other agents do not tell and count as a person's. False only
  * where all that the beginning and the end of the file say of it names a program: it may be resumed by hand.
  */
-export async function isInteractive({ path, sizeBytes, format }: Pick<Session, 'path' | 'sizeBytes' | 'format'>) {
+export function isInteractive({ path, sizeBytes, format }: Pick<Session, 'path' | 'sizeBytes' | 'format'>): boolean {
   if (format !== 'claude-code' && format !== 'codex') return true;
-  const ends = await readEnds({ path, sizeBytes });
+  const ends = readEnds({ path, sizeBytes });
   // Within a text of the conversation these quotes would be escaped.
   const field = format === 'codex' ? /"originator":\s*"([^"\\]+)"/g : /"entrypoint":\s*"([^"\\]+)"/g;
   const named = [...ends.matchAll(field)].map((match) => match[1] as string);
@@ -238,12 +216,11 @@ export async function* snapshotLines(session: Session, redact: Redact): AsyncGen
   const { messages: _, request: __, unreadableLines: ___, ...head } = session;
   yield `${JSON.stringify({ session: head })}\n`;
   for await (const message of session.messages()) {
-    const { byte: _, ...kept } = message;
     // What the program says is never shown, so it need not be kept.
     const said = message.speaker === 'harness' ? [] : message.parts;
     const parts = await Promise.all(said.map((part) => redactPart(part, redact)));
-    const line = JSON.stringify({ message: { ...kept, parts } });
-    yield `${isTooLong(line) ? JSON.stringify({ message: { ...kept, parts: [] } }) : line}\n`;
+    const line = JSON.stringify({ message: { ...message, parts } });
+    yield `${isTooLong(line) ? JSON.stringify({ message: { ...message, parts: [] } }) : line}\n`;
   }
   yield `${JSON.stringify({ unreadableLines: session.unreadableLines })}\n`;
 }

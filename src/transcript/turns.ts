@@ -100,7 +100,5 @@ function toTurn(prompt: Message | null, messages: Message[]): Turn {
   const turn: Turn = { id, messages };
   if (at !== undefined) turn.at = at;
   if (prompt?.follows !== undefined) turn.follows = prompt.follows;
-  // A turn that has something before its prompt does not begin there.
-  if (prompt?.byte !== undefined && messages[0] === prompt) turn.byte = prompt.byte;
   return turn;
 }

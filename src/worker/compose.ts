@@ -37,7 +37,6 @@ import { declinedBefore, enterSession, openTranscript, sessionDirs } from '../me
 import { pausesOf } from '../queue/pauses.ts';
 import { ceilingsOf, type KeyCeiling, spendOf } from '../queue/spend.ts';
 import { environmentOf, seeAnew } from '../queue/swept.ts';
-import { boundDecompression } from '../transcript/records.ts';
 import { describing, takeInBefore, takeInDirectory, takeInLeft } from './first-start.ts';
 import { boundRun, byHand, type Parts, wallOf } from './job-bounds.ts';
 
@@ -128,7 +127,6 @@ async function clockOf(db: Db, { clock }: Pick<Config, 'clock'>): Promise<Clock>
 }
 
 export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
-  boundDecompression(given.decompressedBytes);
   const { home } = given;
   const isLost = !given.databaseUrl && isUsed(home) && !statNow(databasePath(home))?.bytes;
   const db = await openDatabase({ home, url: given.databaseUrl });

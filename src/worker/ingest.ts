@@ -14,7 +14,7 @@ import { DAY_MS } from '../base/time.ts';
 import { coverageOf } from '../memory/entries.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { isByProject, whyTurnedOff } from '../memory/places.ts';
-import { declinedBefore, enterSession, keepPieces, readPointOf, sessionNamed } from '../memory/session-rows.ts';
+import { declinedBefore, enterSession, keepPieces, sessionNamed } from '../memory/session-rows.ts';
 import { announce, inboxRow, type Put } from '../queue/inbox.ts';
 import { kindOfEvent, readSpool, removeAbandoned, type Spooled, type SpoolItem, sessionName } from '../queue/spool.ts';
 import { keepLooks, seeAnew, unseen } from '../queue/swept.ts';
@@ -129,8 +129,7 @@ async function asksToRemember(app: App, session: Session & At): Promise<boolean>
     speaker === 'human' ? parts.map((part) => (part.kind === 'text' && !part.untyped ? part.text : '')).join('\n') : '';
   const look = async () => {
     const memory = await app.findMemory(session);
-    const row = memory ? await sessionNamed(app.db, memory.id, session.id) : undefined;
-    for await (const { id, messages } of readTurns(session.messages(row && readPointOf(row)))) {
+    for await (const { id, messages } of readTurns(session.messages())) {
       if (!messages.some((message) => ASKS.test(typed(message)))) continue;
       const turn = { id, messageIds: messages.map((message) => message.id) };
       if (!memory || (await coverageOf(app.db, memory.id, [turn]))[0]?.length === 0) return true;
@@ -170,7 +169,7 @@ async function reasonToSkip({ config }: Pick<App, 'config'>, session: Session): 
   if (session.subagent) return 'subagent';
   const home = canonicalPath(config.home) + sep;
   if (session.cwd && (canonicalPath(session.cwd) + sep).startsWith(home)) return 'own';
-  if (!config.nonInteractive && !(await isInteractive(session))) return 'non-interactive';
+  if (!config.nonInteractive && !isInteractive(session)) return 'non-interactive';
   return null;
 }
 

@@ -1,7 +1,7 @@
-import { truncateSync, writeFileSync } from 'node:fs';
+import { truncateSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { openSession, readPointAt } from '../../src/transcript/session.ts';
-import { collect, lines, transcriptOf } from '../support/transcripts.ts';
+import { openSession } from '../../src/transcript/session.ts';
+import { transcriptOf } from '../support/transcripts.ts';
 
 describe('openSession', () => {
   test('says of a file that is not there that it is gone', async () => {
@@ -28,25 +28,4 @@ describe('openSession', () => {
       'messages',
     );
   });
-});
-
-test('what is read on from a point counts its damaged lines once, also where the file was rewritten meanwhile', async () => {
-  const prompt = (at: number) => ({
-    ...{ type: 'user', uuid: `u${at}`, sessionId: 's', timestamp: `2026-11-20T09:0${at}:00.001Z` },
-    message: { role: 'user', content: `Prompt ${at}.` },
-  });
-  const before = lines(prompt(1), prompt(2));
-  const path = transcriptOf(before);
-  const from = readPointAt(path, Buffer.byteLength(lines(prompt(1)))) ?? undefined;
-  const rest = lines('{"torn', prompt(3), { ...prompt(4), filler: 'x'.repeat(2 << 20) }, prompt(5));
-  const read = async () => {
-    const session = await openSession(path);
-    return { ids: (await collect(session.messages(from))).map(({ id }) => id), unreadable: session.unreadableLines };
-  };
-  writeFileSync(path, before + rest);
-  expect(await read()).toEqual({ ids: ['u2', 'u3', 'u4', 'u5'], unreadable: 1 });
-  writeFileSync(path, before + lines('{"torn', prompt(3)));
-  expect(await read()).toEqual({ ids: ['u2', 'u3'], unreadable: 1 });
-  writeFileSync(path, before.replace('Prompt 1.', 'Prompt X.') + rest);
-  expect(await read()).toEqual({ ids: ['u1', 'u2', 'u3', 'u4', 'u5'], unreadable: 1 });
 });

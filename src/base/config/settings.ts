@@ -140,8 +140,6 @@ export const FIXED = {
   childMemoryMb: 256,
   /** Size at which the log starts over. */
   logBytes: 5_000_000,
-  /** What a compressed transcript may hold; one with more is not read. */
-  decompressedBytes: 4 * 1024 ** 3,
   /** A sweep looks at sessions that changed within so many days. */
   sweepDays: 7,
   /** A dream over HTTP that is not done after so many hours fails. */
@@ -186,6 +184,7 @@ export const FORMER: Record<string, string> = {
   ...Object.fromEntries(Object.entries(FIXED).map(([name, value]) => [name, `always ${JSON.stringify(value)}`])),
   dreamMinEntries: 'always 1',
   dreamMinHours: 'always 0',
+  decompressedBytes: 'always 268435456',
   wallMs: 'a minute and five times requestMs',
   jobWallMs: 'half an hour, or wallMs where that is longer',
   mcpStores: 'what --store of nocturne mcp names',

@@ -17,8 +17,8 @@ import { blockOfUrl, blocksOf, callBlock, MessageBuilder, resultBlock, type Utte
 export const atif: Format = {
   name: 'atif',
 
-  async open({ document }) {
-    const trajectory = await document();
+  open({ document }) {
+    const trajectory = document();
     if (!isTrajectory(trajectory)) return null;
     const id = textOf(trajectory.session_id) ?? textOf(trajectory.trajectory_id);
     const read = (onUnreadable: () => void) => readSteps(trajectory, id, onUnreadable);
@@ -118,9 +118,9 @@ const RECORD_START = '{"v":1,';
 export const entire: Format = {
   name: 'entire',
 
-  async open({ path, records }) {
+  open({ path, records }) {
     if (!records.some((line) => isLine(line) && 'content' in line && isNamed(line))) return null;
-    return { id: await findId(path), messages: (onUnreadable) => readLines(path, onUnreadable) };
+    return { id: findId(path), messages: (onUnreadable) => readLines(path, onUnreadable) };
   },
 };
 
@@ -133,15 +133,15 @@ function isNamed({ agent, cli_version: version }: JsonObject): boolean {
 }
 
 /** The file does not name its session: it is known by the first thing said in it. */
-async function findId(path: string): Promise<string> {
-  for await (const message of readLines(path, () => undefined)) return message.id;
+function findId(path: string): string {
+  for (const message of readLines(path, () => undefined)) return message.id;
   return '';
 }
 
-async function* readLines(path: string, onUnreadable: () => void): AsyncGenerator<Message> {
+function* readLines(path: string, onUnreadable: () => void): Generator<Message> {
   let builder: MessageBuilder | undefined;
   const prompts = new Set<string>();
-  for await (const line of readObjects(path, { recordStart: RECORD_START, onUnreadable })) {
+  for (const line of readObjects(path, RECORD_START, onUnreadable)) {
     if (!isLine(line)) {
       onUnreadable();
       continue;

@@ -21,17 +21,14 @@ import {
 export const openai: Format = {
   name: 'openai',
 
-  async open({ document }) {
-    const items = itemsIn(await document());
+  open({ document }) {
+    const items = itemsIn(document());
     return items && { id: findId(items), messages: () => readItems(items) };
   },
 };
 
 function itemsIn(document: unknown): JsonObject[] | null {
-  // The first Codex, of spring 2025, kept a session as `{ session, items }`.
-  const list = isObject(document)
-    ? (document.messages ?? document.input ?? (isObject(document.session) ? document.items : undefined))
-    : document;
+  const list = isObject(document) ? (document.messages ?? document.input) : document;
   // A mere `input` can be anything's; with a `model`, it is a prompt.
   const isPrompt = isObject(document) && typeof list === 'string' && typeof document.model === 'string';
   const items = isPrompt ? [{ role: 'user', content: list }] : list;
@@ -191,8 +188,8 @@ const BLOCK_TYPE =
 export const messagesFormat: Format = {
   name: 'messages',
 
-  async open({ document }) {
-    const whole = await document();
+  open({ document }) {
+    const whole = document();
     const messages = messagesIn(whole);
     const [first] = messages;
     if (first === undefined) return null;

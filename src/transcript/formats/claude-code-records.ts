@@ -30,11 +30,6 @@ export class TextQueue {
   /** In the order in which they were queued. */
   #queued: Queued[] = [];
 
-  /** Whether nothing in it waits for what may come. */
-  get isEmpty(): boolean {
-    return this.#in('waiting').length === 0 && !this.#in('given').some(({ message }) => message !== undefined);
-  }
-
   /** Takes an operation; answers the text that it gave to the agent, as far as one can tell. */
   take(record: JsonObject): Queued | undefined {
     const { operation, content } = record;

@@ -7,8 +7,8 @@
 
 import { basename, extname } from 'node:path';
 import { isObject, type JsonObject, objectAt, textOf } from '../../base/text/json.ts';
-import type { Call, Format, Message, OnUnreadable, Part, Said, Speaker } from '../messages.ts';
-import { messagesOf, type RecordReader, readObjects, readRecords } from '../records.ts';
+import type { Call, Format, Message, Part, Said, Speaker } from '../messages.ts';
+import { messagesOf, type RecordReader, readObjects } from '../records.ts';
 import {
   idIn,
   isBookkeeping,
@@ -32,21 +32,15 @@ const RECORD_START = '{"parentUuid":';
 export const claudeCode: Format = {
   name: 'claude-code',
 
-  async open({ path, records }) {
+  open({ path, records }) {
     if (!isOurs(records)) return null;
-    const { session, cwd, agent } = await findNames(path, records);
+    const { session, cwd, agent } = findNames(path, records);
     const id = session ?? basename(path, extname(path));
-    const read = (startByte: number, onUnreadable: OnUnreadable) => {
-      const records = readRecords(path, { recordStart: RECORD_START, onUnreadable, startByte });
-      return messagesOf(records, new ClaudeCodeReader(onUnreadable));
-    };
     return {
       ...(agent === undefined ? { id } : namesOf(agent, id)),
       cwd,
-      messages: (onUnreadable) => read(0, onUnreadable),
-      async messagesFrom(byte, onUnreadable) {
-        return (await isNewFrom(path, byte)) ? read(byte, onUnreadable) : null;
-      },
+      messages: (onUnreadable) =>
+        messagesOf(readObjects(path, RECORD_START, onUnreadable), new ClaudeCodeReader(onUnreadable)),
     };
   },
 };
@@ -61,20 +55,6 @@ function isOurs(records: JsonObject[]): boolean {
   return mayBegin;
 }
 
-/** Whether nothing from `byte` on is older than what it begins with: a replay of earlier records keeps their times. */
-async function isNewFrom(path: string, byte: number): Promise<boolean> {
-  let since: string | undefined;
-  for await (const batch of readRecords(path, { recordStart: RECORD_START, startByte: byte })) {
-    for (const { object } of batch) {
-      if (!isSpoken(object)) continue;
-      const at = textOf(object.timestamp);
-      since ??= at;
-      if (since === undefined || at === undefined || at < since) return false;
-    }
-  }
-  return since !== undefined;
-}
-
 interface Names {
   session?: string;
   cwd?: string;
@@ -84,10 +64,10 @@ interface Names {
 }
 
 /** From the beginning that was read already, where it tells all of them. */
-async function findNames(path: string, records: JsonObject[]): Promise<Names> {
+function findNames(path: string, records: JsonObject[]): Names {
   const names: Names = {};
   for (const record of records) if (addNames(names, record)) return names;
-  for await (const record of readObjects(path, { recordStart: RECORD_START })) if (addNames(names, record)) break;
+  for (const record of readObjects(path, RECORD_START)) if (addNames(names, record)) break;
   return names;
 }
 
@@ -123,12 +103,11 @@ class ClaudeCodeReader implements RecordReader {
     this.#onUnreadable = onUnreadable;
   }
 
-  /** Takes the next record, which begins at `byte` of the file. */
-  take(record: JsonObject, byte: number): void {
+  take(record: JsonObject): void {
     switch (record.type) {
       case 'assistant':
       case 'user':
-        this.#takeMessage(record, byte);
+        this.#takeMessage(record);
         break;
       case 'attachment':
         this.#takeAttachment(record);
@@ -163,7 +142,7 @@ class ClaudeCodeReader implements RecordReader {
     this.#closeQueue();
   }
 
-  #takeMessage(record: JsonObject, byte: number): void {
+  #takeMessage(record: JsonObject): void {
     const message = objectAt(record, 'message');
     const { content } = message;
     const blocks = blocksOf(content);
@@ -171,7 +150,7 @@ class ClaudeCodeReader implements RecordReader {
       this.#onUnreadable();
     else if (this.#isRepeated(record)) return;
     else if (record.type === 'assistant') this.#takeAssistant(record, message, blocks);
-    else this.#takeUser(record, blocks, byte);
+    else this.#takeUser(record, blocks);
   }
 
   #takeAssistant(record: JsonObject, message: JsonObject, blocks: JsonObject[]): void {
@@ -190,7 +169,7 @@ class ClaudeCodeReader implements RecordReader {
     this.#ready.push(this.#open.message);
   }
 
-  #takeUser(record: JsonObject, blocks: JsonObject[], byte: number): void {
+  #takeUser(record: JsonObject, blocks: JsonObject[]): void {
     const results = blocks.filter(isResultBlock);
     const resultParts = this.#dropRepeated(repeatKey(record), partsOf(results));
     if (resultParts.length > 0) {
@@ -204,16 +183,15 @@ class ClaudeCodeReader implements RecordReader {
     if (parts.length === 0) return;
     this.#open = null;
     if (textOf(record.planContent) !== undefined && !isMachines(record)) this.#takePlan(record, { spoken, parts });
-    else this.#takeSpoken(record, spoken, { parts, byte, hasResult: results.length > 0 });
+    else this.#takeSpoken(record, spoken, { parts, hasResult: results.length > 0 });
   }
 
   /** A record with role `user` beyond tool results. What a person typed while a tool ran is theirs, but begins no turn. */
   #takeSpoken(
     record: JsonObject,
     spoken: JsonObject[],
-    how: { parts: Part[]; byte: number; hasResult: boolean },
+    { parts, hasResult }: { parts: Part[]; hasResult: boolean },
   ): void {
-    const { parts, byte, hasResult } = how;
     const command = isMachines(record) ? null : commandLine(parts);
     const typed = this.#isFromPerson(record) ? personsParts(record, parts) : null;
     const own = typed ?? (command?.hasArguments ? command.parts : null);
@@ -225,7 +203,6 @@ class ClaudeCodeReader implements RecordReader {
     const id = hasResult && uuid ? `${uuid}/text` : uuid;
     const said: Omit<Said, 'id'> = { speaker: own ? 'human' : 'harness', parts: own ?? parts, beginsTurn: isPrompt };
     if (isPrompt) said.follows = textOf(record.parentUuid);
-    if (isPrompt && this.#canBeginAt(record)) said.byte = byte;
     this.#say(record, { ...said, id }, spoken, typed ? 'human' : 'harness');
   }
 
@@ -325,12 +302,6 @@ class ClaudeCodeReader implements RecordReader {
     this.#say(record, { id: uuidOf(record), speaker: own ? 'human' : 'harness', parts: own ?? parts }, blocks);
   }
 
-  /** Whether a reader that begins at this prompt knows all that this one knows of what matters from here on. */
-  #canBeginAt(record: JsonObject): boolean {
-    const isNamed = objectAt(record, 'origin').kind === 'human';
-    return uuidOf(record) !== undefined && (isNamed || !this.#namesHumans) && this.#queue.isEmpty;
-  }
-
   #isFromPerson(record: JsonObject): boolean {
     const origin = objectAt(record, 'origin').kind;
     if (origin === 'human') this.#namesHumans = true;
@@ -343,7 +314,7 @@ class ClaudeCodeReader implements RecordReader {
 
   /** A resumed session may be written into the same file again, under new uuids: same message or instant, same words. */
   #dropRepeated(key: string | undefined, parts: Part[]): Part[] {
-    return key === undefined ? parts : parts.filter((part) => this.#seen.add(`${key}${idIn(part)}`, said(part)));
+    return key === undefined ? parts : parts.filter((part) => this.#seen.add(`${key}${idIn(part)} ${said(part)}`));
   }
 
   #isRepeated(record: JsonObject): boolean {

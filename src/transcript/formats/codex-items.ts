@@ -6,20 +6,6 @@ import type { Call, Part } from '../messages.ts';
 import { humanParts } from './human-text.ts';
 import { attachmentPart, textParts } from './message-builder.ts';
 
-/** A record as versions since late 2025 write it: those before had a bare header, bare items, and marks of no meaning. */
-export function enveloped(record: JsonObject): JsonObject {
-  if ('payload' in record) return record;
-  const { timestamp, type } = record;
-  if (typeof type === 'string') return { timestamp, type: 'response_item', payload: record };
-  if (isBareHeader(record)) return { timestamp, type: 'session_meta', payload: record };
-  return record.record_type === 'state' ? { type: 'state', payload: {} } : record;
-}
-
-export function isBareHeader({ id, timestamp, ...rest }: JsonObject): boolean {
-  const isStamped = typeof id === 'string' && typeof timestamp === 'string';
-  return isStamped && ('instructions' in rest || 'git' in rest) && !('type' in rest);
-}
-
 /** The text and images of a message's content, or of an output that is a list. */
 export function contentParts(content: unknown): Part[] {
   if (typeof content === 'string') return textParts(content);
@@ -93,7 +79,7 @@ export function outputOf(item: JsonObject, hasFailed: boolean): Part[] {
   ];
 }
 
-/** Older versions wrote what a command printed as JSON with its exit code. */
+/** Some versions write what a command printed as JSON with its exit code. */
 function parsedOutput(output: string): unknown {
   if (!output.startsWith('{"output":')) return output;
   const parsed = parsedOr(output);
@@ -136,7 +122,7 @@ export function failedItem({ id, status }: JsonObject): string | undefined {
 }
 
 // What a person typed. Codex's apps wrap a prompt in what the editor knows, and put context of their own where a
-// person's words would be; some old rollouts have no other record of them.
+// person's words would be.
 
 /** Under headings an app lists files, open tabs and what its browser shows, before the prompt itself. */
 const WRAPPER = /^\s*# [^\n]{1,100}:\n[\s\S]*?\n## My request for Codex:[^\S\n]*\n?/;

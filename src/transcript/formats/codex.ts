@@ -2,21 +2,19 @@
 // Promises: a person's words come from `user_message` events, since the items that hold them too also hold what the
 // program injected; everything is said once; reasoning and compaction are dropped; every id is unique and survives
 // growth, and a fork, which copies records under new times, keeps those of what it copied.
-// Before the first record is read it has to be known whose session it is, where a person's words are, what was rolled back.
+// Before the first record is read it has to be known whose session it is, and what was rolled back.
 
 import { basename, extname } from 'node:path';
 import { isObject, type JsonObject, objectAt, textOf } from '../../base/text/json.ts';
 import type { Call, Format, Message, Part, Speaker } from '../messages.ts';
-import { messagesOf, type RecordReader, readObjects, readRecords, scanDecoded } from '../records.ts';
+import { messagesOf, type RecordReader, readObjects, scanDecoded } from '../records.ts';
 import {
   callOf,
   contentParts,
-  enveloped,
   failedCall,
   failedItem,
   imagePart,
   isAnsweredElsewhere,
-  isBareHeader,
   outputOf,
   typedParts,
   withoutInjected,
@@ -31,23 +29,21 @@ const RECORD_TYPES = new Set(['session_meta', 'turn_context', 'response_item', '
 export const codex: Format = {
   name: 'codex',
 
-  async open({ path, records }) {
-    if (!records.some((record) => isRecord(record) || isBareHeader(record))) return null;
-    const marks = await findMarks(path);
-    const { meta, cwd, hasUserEvents } = await findMeta(path, marks.userEvents);
+  open({ path, records }) {
+    if (!records.some(isRecord)) return null;
+    const { meta, cwd } = findMeta(path);
     const id = textOf(meta.id) ?? basename(path, extname(path));
     const parent = parentOf(meta);
     const names = namesOf(id, parent);
-    const known = { cwd, branch: textOf(objectAt(meta, 'git').branch), agent: names.subagent?.agent, hasUserEvents };
-    const rolledBack = marks.rolledBack ? await findRolledBack(path, known) : new Set<number>();
+    const known = { cwd, branch: textOf(objectAt(meta, 'git').branch), agent: names.subagent?.agent };
     return {
       ...names,
       cwd,
-      messages: (onUnreadable) =>
-        messagesOf(
-          readRecords(path, { recordStart: RECORD_START, onUnreadable }),
-          new CodexReader({ ...known, rolledBack }, onUnreadable),
-        ),
+      messages(onUnreadable) {
+        const rolledBack = mayHaveRolledBack(path) ? findRolledBack(path, known) : new Set<number>();
+        const reader = new CodexReader({ ...known, rolledBack }, onUnreadable);
+        return messagesOf(readObjects(path, RECORD_START, onUnreadable), reader);
+      },
     };
   },
 };
@@ -66,58 +62,37 @@ function parentOf(meta: JsonObject): string | undefined {
   return named ?? (isPersons ? undefined : (textOf(meta.session_id) ?? textOf(meta.id)));
 }
 
-/** How the events begin in which a person's words are, and the one that takes some back. */
-const USER_EVENTS = [Buffer.from('"user_message"'), Buffer.from('"UserMessage"')];
-const ROLLED_BACK = Buffer.from('"thread_rolled_back"');
-const MARK_BYTES = ROLLED_BACK.length;
-
-/** What may be in the file, by its bytes: far cheaper than reading its records. */
-async function findMarks(path: string): Promise<{ userEvents: boolean; rolledBack: boolean }> {
-  const found = { userEvents: false, rolledBack: false };
-  let tail = Buffer.alloc(0);
-  for await (const chunk of scanDecoded(path)) {
-    const seam = Buffer.concat([tail, chunk.subarray(0, MARK_BYTES)]);
-    const isIn = (mark: Buffer): boolean => seam.includes(mark) || chunk.includes(mark);
-    found.userEvents ||= USER_EVENTS.some(isIn);
-    found.rolledBack ||= isIn(ROLLED_BACK);
-    if (found.userEvents && found.rolledBack) break;
-    tail = Buffer.concat([tail, chunk.subarray(-MARK_BYTES)]).subarray(-MARK_BYTES);
-  }
-  return found;
-}
-
-interface Meta {
-  /** The first `session_meta`: those that follow came with copied history. */
-  meta: JsonObject;
-  cwd?: string;
-  hasUserEvents: boolean;
-}
-
-async function findMeta(path: string, mayHaveUserEvents: boolean): Promise<Meta> {
+/** Of the first `session_meta`: those that follow came with copied history. */
+function findMeta(path: string): { meta: JsonObject; cwd?: string } {
   let meta: JsonObject | undefined;
   let cwd: string | undefined;
-  let hasUserEvents = false;
-  for await (const record of readObjects(path, { recordStart: RECORD_START })) {
-    const { type, payload } = enveloped(record);
+  for (const { type, payload } of readObjects(path, RECORD_START)) {
     if (!isObject(payload)) continue;
     if (type === 'session_meta') meta ??= payload;
     if (type === 'session_meta' || type === 'turn_context') cwd ??= textOf(payload.cwd);
-    if (type === 'event_msg') hasUserEvents ||= isUserEvent(payload);
-    if (meta && cwd !== undefined && (hasUserEvents || !mayHaveUserEvents)) break;
+    if (meta && cwd !== undefined) break;
   }
-  return { meta: meta ?? {}, cwd, hasUserEvents };
+  return { meta: meta ?? {}, cwd };
 }
 
-function isUserEvent({ type, item }: JsonObject): boolean {
-  return type === 'user_message' || (type === 'item_completed' && isObject(item) && item.type === 'UserMessage');
+const ROLLED_BACK = Buffer.from('"thread_rolled_back"');
+
+/** Whether anything may have been rolled back, by the bytes of the file: far cheaper than reading its records. */
+function mayHaveRolledBack(path: string): boolean {
+  let tail: Buffer = Buffer.alloc(0);
+  for (const chunk of scanDecoded(path)) {
+    if (Buffer.concat([tail, chunk]).includes(ROLLED_BACK)) return true;
+    tail = chunk.subarray(-ROLLED_BACK.length);
+  }
+  return false;
 }
 
 /** Which of the person's messages, counted from 0 as the reader counts them, were taken back. */
-async function findRolledBack(path: string, file: Omit<CodexFile, 'rolledBack'>): Promise<Set<number>> {
+function findRolledBack(path: string, file: Omit<CodexFile, 'rolledBack'>): Set<number> {
   const rolledBack = new Set<number>();
   const standing: number[] = [];
   const reader = new CodexReader({ ...file, rolledBack }, () => undefined);
-  for await (const record of readObjects(path, { recordStart: RECORD_START })) {
+  for (const record of readObjects(path, RECORD_START)) {
     const before = reader.prompts;
     reader.take(record);
     reader.drain();
@@ -134,8 +109,6 @@ interface CodexFile {
   branch?: string;
   /** Set in a subagent's rollout, in which nobody is human. */
   agent?: string;
-  /** Whether the file records what a person typed as events. If not, the items have to do. */
-  hasUserEvents: boolean;
   /** Which of the person's messages, counted from 0, were rolled back later, with all that answered them. */
   rolledBack: ReadonlySet<number>;
 }
@@ -167,7 +140,7 @@ class CodexReader implements RecordReader {
   }
 
   take(record: JsonObject): void {
-    const { type, payload } = enveloped(record);
+    const { type, payload } = record;
     if (typeof type !== 'string' || !isObject(payload)) {
       this.#onUnreadable();
       return;
@@ -287,9 +260,8 @@ class CodexReader implements RecordReader {
     if (command) this.#say('human', command, { key: `${this.#turnId} shell ${JSON.stringify(parts)}`, isAside: true });
     if (item.role === 'assistant') this.#say('assistant', parts, { key: textOf(item.id) });
     else if (item.role === 'user' && isReport) this.#say('subagent', parts);
+    // What the person typed an event holds as well.
     else if (item.role !== 'user' || own.length === 0) this.#say('harness', parts);
-    // Else an event holds what the person typed as well.
-    else if (!this.#file.hasUserEvents) this.#takePrompt(own);
   }
 
   #takePrompt(parts: Part[], isPlain = true): void {

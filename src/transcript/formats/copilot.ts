@@ -6,7 +6,7 @@
 import { basename, dirname, extname } from 'node:path';
 import { isObject, type JsonObject, objectAt, objectsOf, textOf } from '../../base/text/json.ts';
 import type { Format, Message, Part, Speaker } from '../messages.ts';
-import { messagesOf, type RecordReader, readObjects, readRecords } from '../records.ts';
+import { messagesOf, type RecordReader, readObjects } from '../records.ts';
 import { choiceOf, humanParts } from './human-text.ts';
 import { attachmentPart, instantOf, MessageBuilder, textParts } from './message-builder.ts';
 
@@ -15,14 +15,14 @@ const RECORD_START = '{"type":"';
 export const copilot: Format = {
   name: 'copilot',
 
-  async open({ path, records }) {
+  open({ path, records }) {
     if (!records.some(isEvent)) return null;
-    const { session, cwd } = await findNames(path);
+    const { session, cwd } = findNames(path);
     return {
       id: session ?? nameOf(path),
       cwd,
       messages: (onUnreadable) =>
-        messagesOf(readRecords(path, { recordStart: RECORD_START, onUnreadable }), new CopilotReader(onUnreadable)),
+        messagesOf(readObjects(path, RECORD_START, onUnreadable), new CopilotReader(onUnreadable)),
     };
   },
 };
@@ -33,8 +33,8 @@ function isEvent({ type, data, id }: JsonObject): boolean {
   );
 }
 
-async function findNames(path: string): Promise<{ session?: string; cwd?: string }> {
-  for await (const record of readObjects(path, { recordStart: RECORD_START })) {
+function findNames(path: string): { session?: string; cwd?: string } {
+  for (const record of readObjects(path, RECORD_START)) {
     if (record.type !== 'session.start' && record.type !== 'session.resume') continue;
     const data = objectAt(record, 'data');
     return { session: textOf(data.sessionId), cwd: textOf(objectAt(data, 'context').cwd) };

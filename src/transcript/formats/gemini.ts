@@ -2,7 +2,7 @@
 // A line may change what came before it, so the conversation is held in memory; its size counts, not the file's, which
 // says each message again and again: the last writing counts, at the place of the first. What was rewound stays as
 // abandoned. `$set.messages` is what the model will be sent next, not a new thing said: it may bring messages of its own,
-// but a copy or a summary of what was said brings nothing and takes nothing away. Of the project's directory a file says
+// but a copy of what was said brings nothing, and what is not there is not taken back. Of the project's directory a file says
 // only the hash: one is named where it has that hash. What `/dir add` added (`directories`) is not the project.
 
 import { hash } from 'node:crypto';
@@ -28,22 +28,21 @@ const RECORD_START = '{"id":';
 export const gemini: Format = {
   name: 'gemini',
 
-  async open({ path, records, document }) {
-    const whole = await document();
+  open({ path, records, document }) {
+    const whole = document();
     if (!isDocument(whole) && !records.some(isMetadata)) return null;
-    const metadata = isDocument(whole) ? whole : await findMetadata(path);
+    const metadata = isDocument(whole) ? whole : findMetadata(path);
     const own = textOf(metadata.sessionId) ?? basename(path, extname(path));
     const names = namesOf(own, metadata.kind === 'subagent' ? parentOf(own, path) : undefined);
-    const all = isDocument(whole) ? [whole] : readObjects(path, { recordStart: RECORD_START });
-    const cwd = await findRoot(metadata.projectHash, path, all);
+    const all = isDocument(whole) ? [whole] : readObjects(path, RECORD_START);
+    const cwd = findRoot(metadata.projectHash, path, all);
     return {
       ...names,
       cwd,
-      async *messages(onUnreadable) {
+      *messages(onUnreadable) {
         const fold = new GeminiFold({ cwd, isSidechain: names.subagent !== undefined }, onUnreadable);
         if (isDocument(whole)) fold.take(whole);
-        else
-          for await (const record of readObjects(path, { recordStart: RECORD_START, onUnreadable })) fold.take(record);
+        else for (const record of readObjects(path, RECORD_START, onUnreadable)) fold.take(record);
         yield* fold.messages();
       },
     };
@@ -59,9 +58,9 @@ function isDocument(value: unknown): value is JsonObject & { messages: unknown[]
 }
 
 /** All that the file says of the session; later lines win. */
-async function findMetadata(path: string): Promise<JsonObject> {
+function findMetadata(path: string): JsonObject {
   let metadata: JsonObject = {};
-  for await (const record of readObjects(path, { recordStart: RECORD_START })) {
+  for (const record of readObjects(path, RECORD_START)) {
     const { messages: _, ...said } = isMetadata(record) ? record : objectAt(record, '$set');
     metadata = { ...metadata, ...said };
   }
@@ -81,11 +80,7 @@ const MOST_COMPARED = 10_000;
 const LONGEST_PATH = 500;
 
 /** The project's directory: what stands beside the sessions, or what a path in a record leads through, if it has the hash. */
-async function findRoot(
-  projectHash: unknown,
-  path: string,
-  records: AsyncIterable<JsonObject> | Iterable<JsonObject>,
-): Promise<string | undefined> {
+function findRoot(projectHash: unknown, path: string, records: Iterable<JsonObject>): string | undefined {
   const compared = new Set<string>();
   const isRoot = (directory: string): boolean => {
     if (compared.has(directory) || compared.size === MOST_COMPARED) return false;
@@ -98,7 +93,7 @@ async function findRoot(
     const noted = attempt(() => readTextNow(join(dirname(path), above, ROOT_FILE)), isClosed, 'storage');
     if (noted !== null && isRoot(noted.trim())) return noted.trim();
   }
-  for await (const record of records) {
+  for (const record of records) {
     for (const named of textsIn(record).flatMap(pathsIn)) {
       const root = withAncestors(named).find(isRoot);
       if (root !== undefined) return root;
@@ -204,23 +199,10 @@ class GeminiFold {
     }
     const given = messages.map(entryOf);
     if (given.includes(null)) this.#onUnreadable();
-    const next = given.filter((entry) => entry !== null);
-    if (!next.some(({ said }) => isSnapshot(said))) this.#abandonAbsent(next);
-    for (const entry of next) {
+    for (const entry of given.filter((entry) => entry !== null)) {
       const known = this.#entries.get(entry.id);
       if (known && !known.isAbandoned) this.#keep({ ...entry, shown: known.shown, at: known.at });
       else if (!entry.sayings.every((saying) => this.#said.has(saying))) this.#keep(entry);
-    }
-  }
-
-  /** A prompt that is no longer there, neither by id nor by its words, was taken back with all that answered it. */
-  #abandonAbsent(next: readonly Entry[]): void {
-    const ids = new Set(next.map(({ id }) => id));
-    const said = new Set(next.flatMap(({ sayings }) => sayings));
-    let isAbsent = false;
-    for (const entry of this.#entries.values()) {
-      if (entry.type === 'user') isAbsent = !ids.has(entry.id) && !entry.sayings.every((saying) => said.has(saying));
-      entry.isAbandoned ||= isAbsent;
     }
   }
 
@@ -351,9 +333,4 @@ function typedCommand(parts: readonly Part[]): Part[] | null {
   const own = humanParts(parts);
   const first = own?.find((part) => part.kind === 'text')?.text.trim() ?? '';
   return /^\/[a-z][\w:-]*\s+\S/i.test(first) ? own : null;
-}
-
-/** The summary that replaces earlier turns once they were compressed. */
-function isSnapshot(parts: readonly Part[]): boolean {
-  return parts.some((part) => part.kind === 'text' && part.text.trimStart().startsWith('<state_snapshot>'));
 }

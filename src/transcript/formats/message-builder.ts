@@ -287,27 +287,9 @@ function canonical(value: unknown, depth = 0): unknown {
 export class SeenKeys {
   readonly #hashes = new Set<number>();
 
-  /** Adds a key, which may have a second part; whether it was not there before. */
-  add(key: string, part = ''): boolean {
+  /** Adds a key; whether it was not there before. */
+  add(key: string): boolean {
     const before = this.#hashes.size;
-    return this.#hashes.add(hashOf(key, part)).size > before;
+    return this.#hashes.add(hash('sha1', key, 'buffer').readUIntBE(0, 6)).size > before;
   }
-}
-
-/** Of a text past 64 characters its length and some of its characters count. */
-function hashOf(key: string, part: string): number {
-  let high = 0x9e3779b9;
-  let low = 0x41c6ce57 ^ key.length;
-  const mix = (code: number): void => {
-    high = Math.imul(high ^ code, 0x9e3779b1);
-    low = Math.imul(low ^ code, 0x5f356495);
-  };
-  for (const text of [key, part]) {
-    const step = Math.max(1, Math.floor(text.length / 64));
-    for (let at = 0; at < text.length; at += step) mix(text.charCodeAt(at));
-    mix(text.length);
-  }
-  high = Math.imul(high ^ (high >>> 16), 0x85ebca6b) ^ Math.imul(low ^ (low >>> 13), 0xc2b2ae35);
-  low = Math.imul(low ^ (low >>> 16), 0x85ebca6b) ^ Math.imul(high ^ (high >>> 13), 0xc2b2ae35);
-  return 0x100000000 * (high & 0x1fffff) + (low >>> 0);
 }

@@ -15,8 +15,8 @@ interface Entry {
 export const opencode: Format = {
   name: 'opencode',
 
-  async open({ document }) {
-    const whole = await document();
+  open({ document }) {
+    const whole = document();
     if (!isExport(whole)) return null;
     const { info, messages } = whole;
     const own = textOf(info.id) ?? '';

@@ -18,7 +18,7 @@ const PUT_IN_FRONT = /^\s*<(skill|file) name=".*<\/\1>\s*/s;
 export const pi: Format = {
   name: 'pi',
 
-  async open({ path, records }) {
+  open({ path, records }) {
     const header = records.find(
       ({ type, id, cwd }) => type === 'session' && textOf(id) !== undefined && typeof cwd === 'string',
     );
@@ -27,12 +27,12 @@ export const pi: Format = {
     return {
       id: textOf(header.id) ?? '',
       cwd,
-      async *messages(onUnreadable) {
-        const isActive = await findActiveBranch(path);
+      *messages(onUnreadable) {
+        const isActive = findActiveBranch(path);
         const builder = new MessageBuilder();
         const abandoned = builder.branch();
         let index = 0;
-        for await (const entry of readObjects(path, { recordStart: RECORD_START, onUnreadable })) {
+        for (const entry of readObjects(path, RECORD_START, onUnreadable)) {
           if (typeof entry.type !== 'string' || (entry.type === 'message' && !isObject(entry.message))) onUnreadable();
           else {
             const [to, isAbandoned] = isActive[index] ? [builder, false] : [abandoned, true];
@@ -46,10 +46,10 @@ export const pi: Format = {
 };
 
 /** For each record of the file whether it is on the way from the first to the last. */
-async function findActiveBranch(path: string): Promise<boolean[]> {
+function findActiveBranch(path: string): boolean[] {
   const parents: number[] = [];
   const places = new Map<string, number>();
-  for await (const { id, parentId } of readObjects(path, { recordStart: RECORD_START })) {
+  for (const { id, parentId } of readObjects(path, RECORD_START)) {
     const place = parents.length;
     // Version 1 has no parents, and a parent's line may be damaged: then it follows the record before it.
     const parent = typeof parentId === 'string' ? places.get(parentId) : undefined;

@@ -88,23 +88,7 @@ describe('a Codex rollout', () => {
     expect(new Set(ids(both)).size).toBe(3);
   });
 
-  test('of old holds what was typed among what was injected', async () => {
-    const messages = await messagesOf(
-      meta('a'),
-      says('user', '<environment_context>\n<cwd>/</cwd>\n</environment_context>'),
-      says('user', '# AGENTS.md instructions for /\n\n<INSTRUCTIONS>x</INSTRUCTIONS>'),
-      says('user', '<user_instructions>x</user_instructions>', 'Use tabs.'),
-      says('user', 'Another language model started to solve this problem and produced a summary'),
-    );
-    expect(messages.map(brief)).toEqual([
-      '  | harness | "<environment_context>\\n<cwd>/</cwd>\\n</env"',
-      '  | harness | "# AGENTS.md instructions for /\\n\\n<INSTRUC"',
-      '> | human | "Use tabs."',
-      '  | harness | "Another language model started to solve "',
-    ]);
-  });
-
-  test('takes nothing for typed that is not an event, where one is', async () => {
+  test('takes nothing for typed that is not an event', async () => {
     const messages = await messagesOf(
       meta('a'),
       says('user', 'A hook added this.'),
@@ -289,35 +273,6 @@ describe('a Codex rollout', () => {
       sent('/root', 'Review it.'),
     );
     expect(messages.slice(1).map(brief)).toEqual(['  | subagent | "It is fine."', '  | harness | "Review it."']);
-  });
-
-  test('of mid 2025, whose items stand bare, is read as well', async () => {
-    const bare = (type: string, more: object): object => ({ type, id: null, ...more });
-    const path = transcriptOf(
-      lines(
-        { id: 'old', timestamp: '2025-08-20T13:20:47.060Z', instructions: null, git: { branch: 'main' } },
-        { record_type: 'state' },
-        bare('message', {
-          role: 'user',
-          content: [{ type: 'input_text', text: '<environment_context>\n<cwd>/x</cwd>\n</environment_context>' }],
-        }),
-        bare('message', { role: 'user', content: [{ type: 'input_text', text: 'Use tabs.' }] }),
-        bare('reasoning', { summary: [] }),
-        bare('function_call', { name: 'shell', arguments: '{"command":["ls"]}', call_id: 'c1' }),
-        bare('function_call_output', { call_id: 'c1', output: '{"output":"a.ts","metadata":{"exit_code":0}}' }),
-        { record_type: 'state' },
-        bare('message', { role: 'assistant', content: [{ type: 'output_text', text: 'Done.' }] }),
-      ),
-    );
-    const session = await openSession(path);
-    expect((await collect(session.messages())).map(brief)).toEqual([
-      '  | harness | "<environment_context>\\n<cwd>/x</cwd>\\n</en"',
-      '> | human | "Use tabs."',
-      '  | assistant | call shell {"command":["ls"]}',
-      '  | tool | result "a.ts"',
-      '  | assistant | "Done."',
-    ]);
-    expect(session).toMatchObject({ id: 'old', format: 'codex', unreadableLines: 0 });
   });
 
   test('shows which calls succeeded, with what they were told and when, by patch and by shell', async () => {

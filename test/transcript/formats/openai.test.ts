@@ -46,25 +46,6 @@ describe('an OpenAI chat', () => {
     expect(session.id).toBe((await idsOf(messages))[2]);
   });
 
-  test('is also what the first Codex kept of a session', async () => {
-    const call = { type: 'function_call', name: 'shell', arguments: '{"command":["ls"]}', call_id: 'c1' };
-    const items = [
-      { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'List the files.' }] },
-      { type: 'reasoning', id: 'r1', summary: [] },
-      call,
-      { type: 'function_call_output', call_id: 'c1', output: '{"output":"a.ts","metadata":{"exit_code":0}}' },
-      { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Only a.ts.' }] },
-    ];
-    const session = await open({
-      session: { timestamp: '2025-04-20T10:00:00.000Z', id: 'x', instructions: '' },
-      items,
-    });
-    expect(session.format).toBe('openai');
-    expect((await collect(session.messages())).map(({ speaker }) => speaker)).toEqual([
-      ...['human', 'assistant', 'tool', 'assistant'],
-    ]);
-  });
-
   test('keeps the ids it had while it could have been an array of Anthropic', async () => {
     const talk = [
       { role: 'user', content: 'List the files.' },
