@@ -122,7 +122,7 @@ export function failedItem({ id, status }: JsonObject): string | undefined {
 }
 
 // What a person typed. Codex's apps wrap a prompt in what the editor knows, and put context of their own where a
-// person's words would be.
+// person's words would be; some old rollouts have no other record of them.
 
 /** Under headings an app lists files, open tabs and what its browser shows, before the prompt itself. */
 const WRAPPER = /^\s*# [^\n]{1,100}:\n[\s\S]*?\n## My request for Codex:[^\S\n]*\n?/;

@@ -2,7 +2,7 @@
 // Promises: a person's words come from `user_message` events, since the items that hold them too also hold what the
 // program injected; everything is said once; reasoning and compaction are dropped; every id is unique and survives
 // growth, and a fork, which copies records under new times, keeps those of what it copied.
-// Before the first record is read it has to be known whose session it is, and what was rolled back.
+// Before the first record is read it has to be known whose session it is, where a person's words are, what was rolled back.
 
 import { basename, extname } from 'node:path';
 import { isObject, type JsonObject, objectAt, textOf } from '../../base/text/json.ts';
@@ -35,12 +35,13 @@ export const codex: Format = {
     const id = textOf(meta.id) ?? basename(path, extname(path));
     const parent = parentOf(meta);
     const names = namesOf(id, parent);
-    const known = { cwd, branch: textOf(objectAt(meta, 'git').branch), agent: names.subagent?.agent };
+    const about = { cwd, branch: textOf(objectAt(meta, 'git').branch), agent: names.subagent?.agent };
     return {
       ...names,
       cwd,
       messages(onUnreadable) {
-        const rolledBack = mayHaveRolledBack(path) ? findRolledBack(path, known) : new Set<number>();
+        const known = { ...about, hasUserEvents: holds(path, 'user_message', 'UserMessage') };
+        const rolledBack = holds(path, 'thread_rolled_back') ? findRolledBack(path, known) : new Set<number>();
         const reader = new CodexReader({ ...known, rolledBack }, onUnreadable);
         return messagesOf(readObjects(path, RECORD_START, onUnreadable), reader);
       },
@@ -75,17 +76,20 @@ function findMeta(path: string): { meta: JsonObject; cwd?: string } {
   return { meta: meta ?? {}, cwd };
 }
 
-const ROLLED_BACK = Buffer.from('"thread_rolled_back"');
-
-/** Whether anything may have been rolled back, by the bytes of the file: far cheaper than reading its records. */
-function mayHaveRolledBack(path: string): boolean {
+/** Whether one of these is in the file as the whole of a value, by its bytes: far cheaper than reading its records. */
+function holds(path: string, ...values: string[]): boolean {
+  // Within a text of the conversation the quotes would be escaped.
+  const marks = values.map((value) => Buffer.from(`"${value}"`));
   let tail: Buffer = Buffer.alloc(0);
   for (const chunk of scanDecoded(path)) {
-    if (Buffer.concat([tail, chunk]).includes(ROLLED_BACK)) return true;
-    tail = chunk.subarray(-ROLLED_BACK.length);
+    const piece = Buffer.concat([tail, chunk]);
+    if (marks.some((mark) => piece.includes(mark))) return true;
+    tail = chunk.subarray(-LONGEST_MARK);
   }
   return false;
 }
+
+const LONGEST_MARK = 40;
 
 /** Which of the person's messages, counted from 0 as the reader counts them, were taken back. */
 function findRolledBack(path: string, file: Omit<CodexFile, 'rolledBack'>): Set<number> {
@@ -109,6 +113,8 @@ interface CodexFile {
   branch?: string;
   /** Set in a subagent's rollout, in which nobody is human. */
   agent?: string;
+  /** Whether the file records what a person typed as events. If not, the items have to do. */
+  hasUserEvents: boolean;
   /** Which of the person's messages, counted from 0, were rolled back later, with all that answered them. */
   rolledBack: ReadonlySet<number>;
 }
@@ -260,8 +266,9 @@ class CodexReader implements RecordReader {
     if (command) this.#say('human', command, { key: `${this.#turnId} shell ${JSON.stringify(parts)}`, isAside: true });
     if (item.role === 'assistant') this.#say('assistant', parts, { key: textOf(item.id) });
     else if (item.role === 'user' && isReport) this.#say('subagent', parts);
-    // What the person typed an event holds as well.
     else if (item.role !== 'user' || own.length === 0) this.#say('harness', parts);
+    // Else an event holds what the person typed as well.
+    else if (!this.#file.hasUserEvents) this.#takePrompt(own);
   }
 
   #takePrompt(parts: Part[], isPlain = true): void {

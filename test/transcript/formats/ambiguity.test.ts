@@ -15,7 +15,7 @@ const FORMATS = [claudeCode, pi, entire, opencode, atif, messagesFormat, openai]
 
 function sourceOf(path: string): Source {
   const text = readFileSync(path, 'utf8');
-  const document = async () => (path.endsWith('.json') ? JSON.parse(text) : undefined);
+  const document = () => (path.endsWith('.json') ? JSON.parse(text) : undefined);
   return { path, records: [...objectsIn(text, '{"')], document };
 }
 
@@ -29,7 +29,7 @@ test('each fixture is taken for its own format by that format alone', async () =
   expect(files.length).toBeGreaterThanOrEqual(9);
   for (const file of files) {
     const takenFor: string[] = [];
-    for (const format of FORMATS) if (await format.open(sourceOf(join(fixtures, file)))) takenFor.push(format.name);
+    for (const format of FORMATS) if (format.open(sourceOf(join(fixtures, file)))) takenFor.push(format.name);
     expect(takenFor, file).toEqual([named(file)]);
   }
 });

@@ -88,7 +88,23 @@ describe('a Codex rollout', () => {
     expect(new Set(ids(both)).size).toBe(3);
   });
 
-  test('takes nothing for typed that is not an event', async () => {
+  test('of old holds what was typed among what was injected', async () => {
+    const messages = await messagesOf(
+      meta('a'),
+      says('user', '<environment_context>\n<cwd>/</cwd>\n</environment_context>'),
+      says('user', '# AGENTS.md instructions for /\n\n<INSTRUCTIONS>x</INSTRUCTIONS>'),
+      says('user', '<user_instructions>x</user_instructions>', 'Use tabs.'),
+      says('user', 'Another language model started to solve this problem and produced a summary'),
+    );
+    expect(messages.map(brief)).toEqual([
+      '  | harness | "<environment_context>\\n<cwd>/</cwd>\\n</env"',
+      '  | harness | "# AGENTS.md instructions for /\\n\\n<INSTRUC"',
+      '> | human | "Use tabs."',
+      '  | harness | "Another language model started to solve "',
+    ]);
+  });
+
+  test('takes nothing for typed that is not an event, where one is', async () => {
     const messages = await messagesOf(
       meta('a'),
       says('user', 'A hook added this.'),
