@@ -12,19 +12,13 @@ import { blocksOf, instantOf, partsOf, toMessage } from './message-builder.ts';
 export interface Queued {
   record: JsonObject;
   parts: Part[];
-  /**
-   * `given` to the agent: the record it was sent in comes next, or soon, or never. `gone`, one way or another: a record that says
-   * it too is not a new one.
-   */
-  state: 'waiting' | 'given' | 'gone';
-  /** Where it was given to the agent: the message there until a record says the same. */
+  /** Where it was given to the agent: the message there until a record says the same. That comes next, or soon, or never. */
   message?: Message;
+  /** When it was given to the agent; undefined: it waits. */
   givenAt?: string;
   /** The operation that gave it named no text: it may have been about another. */
   isGuess?: 'dequeue' | 'remove';
 }
-
-const MOST_GONE = 8;
 
 export class TextQueue {
   /** In the order in which they were queued. */
@@ -34,45 +28,36 @@ export class TextQueue {
   take(record: JsonObject): Queued | undefined {
     const { operation, content } = record;
     const parts = partsOf(blocksOf(content) ?? []);
-    const named = this.#in('waiting').find((queued) => parts.length === 0 || wordsOf(queued.parts) === wordsOf(parts));
-    if (operation === 'enqueue' && parts.length > 0) this.#queued.push({ record, parts, state: 'waiting' });
-    if (operation === 'popAll' && parts.length > 0) this.#remove(named);
-    else if (operation === 'popAll') this.#noteGone(this.#in('waiting'));
+    const waiting = this.#queued.filter(isWaiting);
+    const named = waiting.find((queued) => parts.length === 0 || wordsOf(queued.parts) === wordsOf(parts));
+    if (operation === 'enqueue' && parts.length > 0) this.#queued.push({ record, parts });
+    if (operation === 'popAll') this.#remove(...(parts.length > 0 ? [named] : waiting));
     if (!named || (operation !== 'dequeue' && operation !== 'remove')) return undefined;
     if (parts.length === 0) named.isGuess = operation;
-    named.givenAt = textOf(record.timestamp);
-    named.state = 'given';
+    named.givenAt = textOf(record.timestamp) ?? '';
     return named;
   }
 
-  /** Drops the texts that were sent as `parts`, whether they had been queued, now or a moment ago; answers them. */
+  /** Drops the text that was sent as `parts`, if it had been queued; answers what was dropped. */
   drop(parts: readonly Part[]): Queued[] {
-    const sent = wordsOf(parts);
-    const sameIn = (state: Queued['state']) => this.#in(state).find((queued) => isSame(sent, wordsOf(queued.parts)));
-    const given = sameIn('given');
+    const same = this.#queued.filter((queued) => wordsOf(queued.parts) === wordsOf(parts));
+    const [given] = same.filter((queued) => !isWaiting(queued));
     if (given) return this.#remove(given);
-    const waiting = sameIn('waiting');
-    if (waiting) return [...this.#remove(waiting), ...this.#takeBackGuess()];
-    const joined = this.#joinedAs(sent);
-    return this.#remove(...(joined.length > 0 ? joined : [sameIn('gone')]));
+    const [waiting] = same;
+    return waiting ? [...this.#remove(waiting), ...this.#takeBackGuess()] : [];
   }
 
   /** What was given before an instant stays where it is: no record of it is waited for any more. */
   decide(before?: string): Queued[] {
     // A rewritten file may begin with the end of its queue.
-    const isLater = ({ givenAt = '' }: Queued): boolean => before !== undefined && givenAt > before;
-    const decided = this.#in('given').filter((queued) => !isLater(queued));
-    this.#noteGone(decided);
-    return decided;
+    return this.#remove(
+      ...this.#queued.filter(({ givenAt }) => givenAt !== undefined && !(before !== undefined && givenAt > before)),
+    );
   }
 
   /** All that was never given, which is dropped with it. */
   clear(): Queued[] {
-    return this.#remove(...this.#in('waiting'));
-  }
-
-  #in(state: Queued['state']): Queued[] {
-    return this.#queued.filter((queued) => queued.state === state);
+    return this.#remove(...this.#queued.filter(isWaiting));
   }
 
   #remove(...queued: (Queued | undefined)[]): Queued[] {
@@ -81,49 +66,20 @@ export class TextQueue {
     return removed;
   }
 
-  #noteGone(queued: readonly Queued[]): void {
-    for (const each of queued) each.state = 'gone';
-    this.#remove(...this.#in('gone').slice(0, -MOST_GONE));
-  }
-
   /** A record says what still waits: so the operation before it was about that, not about what was taken for it. */
   #takeBackGuess(): Queued[] {
-    const guess = this.#in('given').find(({ isGuess }) => isGuess !== undefined);
+    const at = this.#queued.findIndex(({ isGuess }) => isGuess !== undefined);
+    const guess = this.#queued[at];
     if (!guess) return [];
     const { record, parts, isGuess } = guess;
-    const state = isGuess === 'remove' ? 'waiting' : 'gone';
-    this.#queued[this.#queued.indexOf(guess)] = { record, parts, state };
+    if (isGuess === 'remove') this.#queued[at] = { record, parts };
+    else this.#remove(guess);
     return [guess];
-  }
-
-  /** Several texts may be sent as one. */
-  #joinedAs(sent: string): Queued[] {
-    let rest = sent;
-    const used = [...this.#in('given'), ...this.#in('waiting')].filter(({ parts }) => {
-      const words = wordsOf(parts);
-      const isNext = words !== '' && rest.startsWith(words) && !/^\S/.test(rest.slice(words.length));
-      if (isNext) rest = rest.slice(words.length).trimStart();
-      return isNext;
-    });
-    return rest === '' && used.length > 1 ? used : [];
   }
 }
 
-/** A picture or a long text is a placeholder in the queue, and itself in the record. */
-const MARK = /\[(?:Pasted text|Image) #\d+[^\]\n]{0,40}\]/;
-
-function isSame(sent: string, queued: string): boolean {
-  if (sent === queued) return true;
-  if (!MARK.test(queued)) return false;
-  const [first = '', ...rest] = queued.split(new RegExp(MARK, 'g'));
-  const last = rest.pop() ?? '';
-  if (first.trim() + last.trim() + rest.join('') === '') return false;
-  if (!sent.startsWith(first.trim()) || !sent.endsWith(last.trim())) return false;
-  let at = first.trim().length;
-  return rest.every((piece) => {
-    at = sent.indexOf(piece.trim(), at);
-    return at !== -1;
-  });
+function isWaiting({ givenAt }: Queued): boolean {
+  return givenAt === undefined;
 }
 
 function wordsOf(parts: readonly Part[]): string {

@@ -121,7 +121,6 @@ class ClaudeCodeReader implements RecordReader {
       default:
         if (typeof record.type !== 'string') this.#onUnreadable();
     }
-    if (this.#undecided.size > 0 && this.#ready.length - this.#firstHeld() > MOST_HELD) this.#decideGiven();
   }
 
   /** The messages that are complete since the last call. */
@@ -328,6 +327,3 @@ class ClaudeCodeReader implements RecordReader {
     return this.#lastId;
   }
 }
-
-/** So many messages wait for a record of a text that was given: what is held must not grow with the file. */
-const MOST_HELD = 2_000;

@@ -430,17 +430,6 @@ describe('a Claude Code transcript', () => {
         'u3',
         'u3/text',
       ]);
-      const two = [go, queue('enqueue', 'one'), queue('enqueue', 'two'), queue('remove'), queue('remove'), done];
-      expect(await humans(...two, user('u3', 'one\ntwo'))).toEqual(['> go', '> one\ntwo']);
-      const picture = [go, queue('enqueue', 'see [Image #1] here'), queue('remove'), done];
-      expect(await humans(...picture, user('u3', 'see  here'))).toEqual(['> go', '> see  here']);
-    });
-
-    test('waits for its record as long as it can, not as long as the file is', async () => {
-      const works = Array.from({ length: 2_001 }, (_, at) => assistant(`w${at}`, `msg_w${at}`, say('Working.')));
-      const given = [go, queue('enqueue', 'one'), queue('remove')];
-      expect(await humans(...given, ...works.slice(2), user('u3', 'one'))).toEqual(['> go', '> one']);
-      expect(await humans(...given, ...works, done, user('u3', 'one'))).toEqual(['> go', 'one', '> one']);
     });
 
     test('may hold a picture', async () => {
