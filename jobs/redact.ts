@@ -13,8 +13,7 @@
 import { join, relative, sep } from 'node:path';
 import { AppError, onAppError } from '../src/base/errors.ts';
 import { listFiles } from '../src/base/files/directories.ts';
-import { readOverlapping } from '../src/base/files/file-pieces.ts';
-import { readTextNow, writeWhole } from '../src/base/files/files.ts';
+import { readOverlapping, readTextNow, writeWhole } from '../src/base/files/files.ts';
 import { backUp, compact } from '../src/db/backup.ts';
 import { newId } from '../src/db/sql.ts';
 import { commit, type FileChange, lookInto } from '../src/memory/commit.ts';

@@ -92,11 +92,7 @@ test('no file imports itself through others, types included', () => {
 });
 
 test.each([
-  [
-    'the disk',
-    /^(node:)?fs(\/promises)?$/,
-    ['src/base/files/files.ts', 'src/base/files/file-pieces.ts', 'src/base/files/directories.ts'],
-  ],
+  ['the disk', /^(node:)?fs(\/promises)?$/, ['src/base/files/files.ts', 'src/base/files/directories.ts']],
   ['the SDK client', /^@anthropic-ai\/sdk$/, ['src/agent/model.ts', 'src/agent/loop.ts']],
   ['the index of date-fns', /^date-fns$/, []],
   ['BullMQ', /^(bullmq|ioredis)$/, ['src/queue/redis.ts', 'src/queue/wake.ts']],

@@ -1,13 +1,11 @@
 // The log: one JSON object per line in `$NOCTURNE_HOME/logs/nocturne.log`, for people and programs that want to know
 // later what happened. Promises: never the text of a transcript, of a model or of a memory, and what is in it was
-// redacted; it stays within its bounds (`maxBytes`, then it starts over; three older ones are kept); several processes
-// may write it. Logging never fails a job: a log that cannot be written is left out. Lines that come together, as those of
-// a server do, are written together; each is in the file when its promise is kept.
+// redacted; it stays within its bounds (`maxBytes`, then it starts over; the one before is kept); several processes may
+// write it. Logging never fails a job: a log that cannot be written is left out.
 
 import { join } from 'node:path';
-import { setImmediate as turn } from 'node:timers/promises';
-import { type ErrorCode, isAppError } from './errors.ts';
-import { appendText, isAbsence, makeDirectory, moveFile, statNow } from './files/files.ts';
+import type { ErrorCode } from './errors.ts';
+import { addLogLine } from './files/files.ts';
 import type { Clock } from './time.ts';
 
 /** What a line may hold. `error` only for failures whose words are nocturne's, a server's or the system's own. */
@@ -42,7 +40,6 @@ interface LogOptions {
 
 export type Log = (level: 'info' | 'warn' | 'error', fields: LogFields) => Promise<void>;
 
-const KEPT = 3;
 const MAX_ERROR_CHARACTERS = 500;
 
 /** Codes whose message may quote a model, a transcript or a memory: their words stay in the database. */
@@ -51,46 +48,15 @@ const QUOTING = new Set<ErrorCode>(['refusal', 'bad-reply', 'refused', 'child-cr
 /** Opens the log; nothing is made before the first line. */
 export function openLog({ home, maxBytes, clock }: LogOptions): Log {
   const path = join(home, 'logs', 'nocturne.log');
-  const lines: string[] = [];
-  let writing: Promise<void> | undefined;
-  const write = async () => {
-    await turn();
-    writing = undefined;
-    appendLines(lines.splice(0).join(''), { path, maxBytes });
-  };
   return async (level, { error, ...fields }) => {
     const words = error === undefined ? undefined : await wordsOf(error, fields.code);
     const line = { level, time: clock.now().toISOString(), pid: process.pid, ...fields, error: words };
-    lines.push(`${JSON.stringify(line)}\n`);
-    writing ??= write();
-    await writing;
+    try {
+      addLogLine(path, JSON.stringify(line), maxBytes);
+    } catch {
+      // A full or read-only disk: the work goes on, and says so itself where it needs the disk.
+    }
   };
-}
-
-function appendLines(text: string, { path, maxBytes }: { path: string; maxBytes: number }): void {
-  try {
-    addText(path, text);
-    if ((statNow(path)?.bytes ?? 0) >= maxBytes) beginAnew(path);
-  } catch (error) {
-    // A full or read-only disk: the work goes on, and says so itself where it needs the disk.
-    if (!isAppError(error, 'storage')) throw error;
-  }
-}
-
-/** A directory is made where it is missing, and not looked for each time. */
-function addText(path: string, text: string): void {
-  try {
-    appendText(path, text);
-  } catch (error) {
-    if (!isAbsence(Object(error).cause)) throw error;
-    makeDirectory(join(path, '..'));
-    appendText(path, text);
-  }
-}
-
-function beginAnew(path: string): void {
-  for (let at = KEPT; at > 1; at--) moveFile(`${path}.${at - 1}`, `${path}.${at}`);
-  moveFile(path, `${path}.1`);
 }
 
 async function wordsOf(error: string, code: ErrorCode | undefined): Promise<string | undefined> {

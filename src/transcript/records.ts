@@ -6,7 +6,7 @@
 
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { AppError } from '../base/errors.ts';
-import { readSlice, scanChunks } from '../base/files/file-pieces.ts';
+import { readSlice, scanChunks } from '../base/files/files.ts';
 import { isObject, type JsonObject, parseJson } from '../base/text/json.ts';
 import type { Message, OnUnreadable } from './messages.ts';
 

@@ -7,7 +7,7 @@ import { isUtf8 } from 'node:buffer';
 import fs, { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { AppError } from '../errors.ts';
+import { AppError, isAppError } from '../errors.ts';
 
 export interface FileStat {
   sizeBytes: number;
@@ -118,11 +118,6 @@ export function writeSynced(path: string, content: string | Buffer): void {
     fs.fsyncSync(file);
   };
   attempt('write', path, () => withFile(path, 'wx', write));
-}
-
-/** Adds to the end of a file, making it. Several processes may do so at once. */
-export function appendText(path: string, text: string): void {
-  attempt('write', path, () => fs.appendFileSync(path, text, { mode: 0o600 }));
 }
 
 /** Writes a new file and leaves it to the system when it reaches the disk: a power loss may leave it empty. */
@@ -272,19 +267,86 @@ export function storageError(verb: string, path: string, error: unknown): AppErr
   });
 }
 
-const MAX_BYTES = 256 * 1024;
+// Files of any size, read and written in pieces, so that none of them is ever held whole.
+
+const CHUNK_BYTES = 1 << 18;
+
+/** The bytes of a file of any size in chunks, from byte `start` on. It must exist. */
+export function* scanChunks(path: string, start = 0): Generator<Buffer> {
+  try {
+    const file = fs.openSync(path, 'r');
+    try {
+      for (let at = start; ; ) {
+        const chunk = readAt(file, at, CHUNK_BYTES);
+        if (chunk.length === 0) return;
+        yield chunk;
+        at += chunk.length;
+      }
+    } finally {
+      fs.closeSync(file);
+    }
+  } catch (error) {
+    throw storageError('read', path, error);
+  }
+}
+
+/** The bytes of a file from `start` to before `end`, or as far as it goes, held at once. It must exist. */
+export function readSlice(path: string, start: number, end: number): Buffer {
+  return attempt('read', path, () => withFile(path, 'r', (file) => readAt(file, start, end - start)));
+}
+
+function readAt(file: number, at: number, bytes: number): Buffer {
+  const into = Buffer.allocUnsafeSlow(bytes);
+  return into.subarray(0, fs.readSync(file, into, 0, bytes, at));
+}
+
+/**
+ * Writes a new file piece by piece and syncs it to the disk, for what is too long to be held; fails where one exists. What was
+ * written stays where it fails.
+ */
+export async function writePieces(path: string, pieces: AsyncIterable<string | Uint8Array>): Promise<void> {
+  makeDirectory(dirname(path));
+  try {
+    const file = fs.openSync(path, 'wx', 0o600);
+    try {
+      for await (const piece of pieces) fs.writeFileSync(file, piece);
+      fs.fsyncSync(file);
+    } finally {
+      fs.closeSync(file);
+    }
+  } catch (error) {
+    throw isAppError(error) ? error : storageError('write', path, error);
+  }
+}
+
+/**
+ * The bytes of a file of any size in slices of `bytes`, each of which begins with the last `overlap` bytes of the one
+ * before: what is no longer than these stands whole in one of them. It must exist.
+ */
+export function* readOverlapping(
+  path: string,
+  { bytes, overlap }: { bytes: number; overlap: number },
+): Generator<Buffer> {
+  for (let at = 0; ; at += bytes - overlap) {
+    const slice = readSlice(path, at, at + bytes);
+    if (slice.length > 0) yield slice;
+    if (slice.length < bytes) return;
+  }
+}
+
+// Logs.
 
 /** Opens a log for adding to it, for this process or for one that it starts. Throws what the disk throws. */
-export function openLog(path: string): number {
+export function openLog(path: string, maxBytes = 256 * 1024): number {
   fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const stat = fs.statSync(path, { throwIfNoEntry: false });
-  if (stat && stat.size > MAX_BYTES) fs.renameSync(path, `${path}.1`);
+  if (stat && stat.size > maxBytes) fs.renameSync(path, `${path}.1`);
   return fs.openSync(path, 'a', 0o600);
 }
 
 /** Adds one line; ends of lines within it become spaces. */
-export function addLogLine(path: string, line: string): void {
-  const log = openLog(path);
+export function addLogLine(path: string, line: string, maxBytes?: number): void {
+  const log = openLog(path, maxBytes);
   try {
     fs.writeSync(log, `${line.replaceAll(/(?<!\s)\s*\n\s*/g, ' ')}\n`);
   } finally {
