@@ -3,9 +3,8 @@
 // judged last (values.ts).
 // Every pattern is linear: what it repeats is bounded or can be split in one way only, so no text can make it slow.
 
-import { needlesOf, scan } from './needles.ts';
 import own from './own-rules.json' with { type: 'json' };
-import { type Found, isShuffled, PLACEHOLDER, type Span } from './rule.ts';
+import { type Found, isShuffled, needlesOf, PLACEHOLDER, type Span, scan } from './rule.ts';
 import { cellsBelow } from './tables.ts';
 import { CURSOR, isGiven, type Kind, type Way } from './values.ts';
 import { withNextLines } from './vendors.ts';

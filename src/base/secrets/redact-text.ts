@@ -6,9 +6,9 @@
 import { fold } from './fold.ts';
 import { findBlocks } from './key-blocks.ts';
 import { findNamed } from './names.ts';
-import { findPasswords } from './passwords.ts';
 import { type Found, PLACEHOLDER } from './rule.ts';
 import { findInPlaces } from './secret-places.ts';
+import { findPasswords } from './values.ts';
 import { findTokens } from './vendors.ts';
 import { findCards, findSeedPhrases } from './wallets.ts';
 

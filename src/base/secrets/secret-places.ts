@@ -1,11 +1,9 @@
 // What is a secret by where it stands: in cookies and headers, in signatures and logins of addresses, and what programs are given on
 // the command line. own-rules.json has a row for each: its rule, the words by which it is known, a pattern that begins there, a check.
 
-import { needlesOf, scan } from './needles.ts';
 import own from './own-rules.json' with { type: 'json' };
-import { isSpelledAsPassword } from './passwords.ts';
-import { type Found, isCode, isMachineMade, isPlaceholder, isShuffled, PLACEHOLDER } from './rule.ts';
-import { isPassword } from './values.ts';
+import { type Found, isCode, isMachineMade, isPlaceholder, isShuffled, needlesOf, PLACEHOLDER, scan } from './rule.ts';
+import { isPassword, isSpelledAsPassword } from './values.ts';
 import { withNextLines } from './vendors.ts';
 
 /** An argument, bare or in quotes; `before` is of it, but not of the secret. */

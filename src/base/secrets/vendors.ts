@@ -4,9 +4,18 @@
 
 import { crc32 } from 'node:zlib';
 import rules from './gitleaks.json' with { type: 'json' };
-import { type Needles, needlesOf, scan } from './needles.ts';
 import own from './own-rules.json' with { type: 'json' };
-import { bitsOf, type Found, isMachineMade, isMixedInOrder, isShuffled, PLACEHOLDER } from './rule.ts';
+import {
+  bitsOf,
+  type Found,
+  isMachineMade,
+  isMixedInOrder,
+  isShuffled,
+  type Needles,
+  needlesOf,
+  PLACEHOLDER,
+  scan,
+} from './rule.ts';
 
 /** By vendor: how its tokens begin. What follows must be as only machines write. */
 export const HEADS: Record<string, string> = own.heads;
