@@ -134,12 +134,14 @@ function* linesOf(path: string): Generator<Line> {
     return { text, isEnded };
   };
   for (const chunk of scanDecoded(path)) {
-    for (let start = 0, end = 0; start < chunk.length; start = end + 1) {
+    for (let start = 0; start < chunk.length; ) {
       const newline = chunk.indexOf(NEWLINE, start);
-      end = newline === -1 ? chunk.length : newline;
+      const end = newline === -1 ? chunk.length : newline;
       bytes += end - start;
-      pieces = bytes > MAX_LINE_BYTES ? [] : [...pieces, chunk.subarray(start, end)];
+      if (bytes > MAX_LINE_BYTES) pieces = [];
+      else if (end > start) pieces.push(chunk.subarray(start, end));
       if (newline !== -1 && bytes > 0) yield takeLine(true);
+      start = end + 1;
     }
   }
   if (bytes > 0) yield takeLine(false);
