@@ -302,7 +302,7 @@ test('by a key it is counted in money, at the price of the model that answered, 
   });
   const { stdout } = await testing.nocturne('cost');
   expect(stdout).toMatch(/^Today {7}\$0\.0039 of \$2\.00 a day$/m);
-  expect(stdout).toMatch(/^ {2}claude-(?:code|sonnet-4-5) +\$0\.0039 +1,100 +1$/m);
+  expect(stdout).toMatch(/^claude-(?:code|sonnet-4-5)\t\$0\.0039\t1,100\t1$/m);
   expect(stdout).not.toContain('plan');
 });
 
