@@ -4,7 +4,6 @@
 // is seen asks every second whether anything changed: it is told a mark, which says nothing of what and where.
 
 import { hash } from 'node:crypto';
-import { extname } from 'node:path';
 import { html } from 'hono/html';
 import { describeError, isAppError, onAppError } from '../base/errors.ts';
 import { packagePath, readTextNow } from '../base/files/files.ts';
@@ -33,10 +32,10 @@ const VIEWS: Record<string, (at: At, path: string[]) => Promise<View>> = {
 };
 const OTHERS = ['assets', 'enter', 'live', 'do'];
 
-const TYPES: Record<string, string> = {
-  '.css': 'text/css; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.svg': 'image/svg+xml',
+const ASSETS: Record<string, string> = {
+  'page.css': 'text/css; charset=utf-8',
+  'page.js': 'text/javascript; charset=utf-8',
+  'icon.svg': 'image/svg+xml',
 };
 
 /** Every answer has them. */
@@ -65,7 +64,7 @@ const LOOK_MS = 900;
 
 const MOST_BODY = 512 * 1024;
 const TOO_MUCH = 'More than 512 kB: nocturne show --edit opens a file in your editor.';
-const ASSETS = import.meta.url.endsWith('.ts') ? packagePath('src', 'page', 'assets') : packagePath('dist', 'page');
+const ASSETS_DIR = import.meta.url.endsWith('.ts') ? packagePath('src', 'page', 'assets') : packagePath('dist', 'page');
 
 /** The pages of an app, which stays its opener's. */
 export function pagesOf(app: App): NonNullable<ServeOptions['openPages']> {
@@ -240,8 +239,7 @@ function seeOther(location: string, more: Record<string, string> = {}): Response
 }
 
 function asset(name: string): Response {
-  const type = TYPES[extname(name)];
-  const text = type && /^[\w-]+\.\w+$/.test(name) ? readTextNow(`${ASSETS}/${name}`) : null;
-  if (!type || text === null) return plain(404, 'There is no such file.');
-  return new Response(text, { headers: { ...HEADERS, 'content-type': type } });
+  const type = Object.hasOwn(ASSETS, name) ? ASSETS[name] : undefined;
+  if (!type) return plain(404, 'There is no such file.');
+  return new Response(readTextNow(`${ASSETS_DIR}/${name}`), { headers: { ...HEADERS, 'content-type': type } });
 }

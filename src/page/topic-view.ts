@@ -84,7 +84,7 @@ interface ShownLines {
 }
 
 /** What speaks against lines of a memory. */
-export interface Doubts {
+interface Doubts {
   /** By path, a space and the line's id: the proposal that would take it out or that rests on it. */
   waits: Map<string, string>;
   /** Entries that say they change it, and are in no topic yet. */

@@ -22,7 +22,7 @@ const STATUS = {
   memory_precondition_failed_error: 409,
 };
 
-export type ErrorType = keyof typeof STATUS;
+type ErrorType = keyof typeof STATUS;
 
 interface Told {
   /** Further keys of the error. */

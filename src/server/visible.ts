@@ -16,7 +16,7 @@ interface Flags {
   allowsSecrets?: boolean;
 }
 
-export function flagsOf({ flags }: Pick<MemoryRow, 'flags'>): Flags {
+function flagsOf({ flags }: Pick<MemoryRow, 'flags'>): Flags {
   return JSON.parse(flags);
 }
 

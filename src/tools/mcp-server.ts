@@ -24,7 +24,7 @@ function storeName(names: string[]) {
 }
 
 /** What each tool takes, where the attached stores have these names. */
-export function inputShapes(names: string[]) {
+function inputShapes(names: string[]) {
   const store = storeName(names);
   return {
     list: z.strictObject({

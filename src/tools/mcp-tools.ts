@@ -16,7 +16,7 @@ import { isTopicPath } from '../memory/text/topic.ts';
 import type { AttachedStore, Input, Tool, ToolCall } from './mcp-server.ts';
 import { refuseJoinedSecret, refuseSecretName, replaceIn, withoutSecrets } from './memory-words.ts';
 
-export interface ToolDeps {
+interface ToolDeps {
   /** The files of the memory that a call is about; null where there is none, and none is to be made. */
   filesOf(place: string, how: { makes: boolean }): Promise<MemoryFiles | null>;
   by: By;

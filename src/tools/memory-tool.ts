@@ -73,10 +73,9 @@ export interface MemoryToolOptions {
   mode: 'read-write' | 'read-only';
   /** By which session the changes are. Default: `memory`. */
   actor?: string;
-  /** Bytes that a file may have; default: those of a memory. */
-  maxBytes?: number;
 }
 
+/** Of a file, as of a memory over HTTP. */
 const MAX_BYTES = 102_400;
 
 /** The tool for `client.beta.messages.toolRunner({ tools: [memoryTool(files, { mode: 'read-write' })] })`. */
@@ -115,10 +114,7 @@ interface Place {
   inside: FileInfo[];
 }
 
-function memoryCommands(
-  files: MemoryFiles,
-  { actor = 'memory', maxBytes = MAX_BYTES }: MemoryToolOptions,
-): MemoryCommands {
+function memoryCommands(files: MemoryFiles, { actor = 'memory' }: MemoryToolOptions): MemoryCommands {
   const by: By = { job: actor, actor: { kind: 'session', id: actor } };
 
   async function commit(changes: FileChange[], done: () => string): Promise<string> {
@@ -162,7 +158,7 @@ function memoryCommands(
     const make = (current: string | null) => {
       if (current === null) throw refusal(missing);
       edited = edit(current);
-      requireSize(edited.text, { path: given, before: current, maxBytes });
+      requireSize(given, current, edited.text);
       return edited.text;
     };
     return commit([{ path, make }], () => done(edited as Edited));
@@ -174,7 +170,7 @@ function memoryCommands(
     async create({ path: given, ...of }) {
       await refuseSecretName(given);
       const { text, note } = await withoutSecrets(of.file_text);
-      requireSize(text, { path: given, before: '', maxBytes });
+      requireSize(given, '', text);
       if (given.endsWith('/')) checkFilePath(withinMemory(given));
       const { path, inside } = await placeOf(given);
       const exists = `Error: File ${given} already exists`;
@@ -247,13 +243,12 @@ function refuseBytes(file: FileText | null): void {
     throw refusal(`Error: ${file.path} is not UTF-8 text; the memory tool leaves it alone.`);
 }
 
-function requireSize(after: string, file: { path: string; before: string; maxBytes: number }): void {
-  const { path, before, maxBytes } = file;
+function requireSize(path: string, before: string, after: string): void {
   const bytes = Buffer.byteLength(after);
   // A file that someone else made too large may be made smaller.
-  if (bytes <= maxBytes || bytes < Buffer.byteLength(before)) return;
+  if (bytes <= MAX_BYTES || bytes < Buffer.byteLength(before)) return;
   throw refusal(
-    `Error: File ${path} would have ${bytes.toLocaleString('en')} bytes; at most ${maxBytes.toLocaleString('en')} are allowed. ` +
+    `Error: File ${path} would have ${bytes.toLocaleString('en')} bytes; at most ${MAX_BYTES.toLocaleString('en')} are allowed. ` +
       'Keep it shorter, or split it.',
   );
 }
