@@ -214,7 +214,7 @@ async function changeItem(at: At, made: Made, names: Names, most: number): Promi
   const memory = placeCalled(at.places, made.memory);
   if (!memory) return html``;
   const { lines, more } = await linesOf(at, { made, memory, most });
-  const button = html`<button class="quiet">${undone ? 'Do it again' : 'Undo'}<span class="hidden"> ${kind} ${job}</span></button>`;
+  const button = html`<button>${undone ? 'Do it again' : 'Undo'}<span class="hidden"> ${kind} ${job}</span></button>`;
   const undo =
     kind === null || kind === 'redact'
       ? ''

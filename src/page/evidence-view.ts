@@ -76,7 +76,7 @@ export async function entryBody(at: At, memory: Place, id: string): Promise<Html
 <div class="bar"><p class="meta">${TYPES[type]}</p>${reason === 'forgotten' ? '' : form(at, forget, html`<button class="danger">Forget</button>`)}</div>
 <p class="meta">${sayOrigin(at, entry, text)}${session ? html`, in <span class="said">${await saySession(at.app, session)}</span>` : ''}</p>
 ${first && session ? await surroundings(at, memory, { session, ...first }) : ''}
-${(session ? others : evidence).map(({ quote }) => quoted(quote))}
+${(session ? others : evidence).map(({ quote }) => (quote === text ? '' : quoted(quote)))}
 ${await sayNights(at, memory, id)}
 ${lines.length > 0 ? html`<h2>Lines that rest on it</h2><ul class="plain list">${lines.map(({ path, id: line, text }) => html`<li><a class="row" href="${topicHref(memory, path, line)}">${inlineMarkdown(text)}</a><p class="meta said">${path}</p></li>`)}</ul>` : ''}`;
 }

@@ -48,7 +48,7 @@ async function nextOf(at: At, memory: Place): Promise<Html> {
   return html`<form action="/next" class="asked"><input type="hidden" name="memory" value="${memory.id}">
 <label>Agent<select name="agent">${options(AGENT_NAMES, agent, (name) => findAgent(name as AgentName).title)}</select></label>
 ${dirs.length > 1 ? html`<label>Started in<select name="dir">${options(dirs, cwd, (dir) => fromHome(dir, config))}</select></label>` : ''}
-<label class="wide">First prompt, if you like<input name="prompt" value="${prompt}" autocomplete="off" dir="auto"></label><button>Show</button></form>
+<label>First prompt, if you like<input name="prompt" value="${prompt}" autocomplete="off" dir="auto"></label><button>Show</button></form>
 ${told.trouble !== undefined ? html`<p class="problem">${told.trouble}.</p>` : told.state.enabled ? await toldOf(at, { told, agent, prompt, cwd: place.cwd }) : html`<p class="problem">A session here is told nothing: ${plainly(told.state.reason, config)}.</p>`}`;
 }
 
@@ -89,7 +89,7 @@ ${rows(
 ])}`;
 }
 
-const toldText = (text: string) => html`<pre class="told said" dir="auto" tabindex="0">${text}</pre>`;
+const toldText = (text: string) => html`<pre class="told said" dir="auto">${text}</pre>`;
 
 type Row = [why: string, what: string];
 

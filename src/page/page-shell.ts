@@ -81,7 +81,7 @@ ${head(title)}
 <a class="brand" href="/"><svg viewBox="0 0 24 24" width="22" height="22" aria-hidden="true">${MOON}</svg>nocturne</a>
 <nav aria-label="Views">${PARTS.map(link)}</nav>
 <form action="/search" role="search" class="search"><label for="q" class="hidden">Search all memories</label><input id="q" type="search" name="q" value="${part === 'search' ? at.url.searchParams.get('q') : ''}" placeholder="Search" autocomplete="off" spellcheck="false" dir="auto"></form>
-<button type="button" id="show-keys" class="quiet" aria-label="Keys">?</button>
+<button type="button" id="show-keys" aria-label="Keys">?</button>
 </header>
 <main id="main" tabindex="-1">
 ${body}
@@ -122,7 +122,7 @@ ${head('Open')}
 <pre><code>nocturne open</code></pre>
 <p>and follow the address it prints, or type what stands behind its <code>#</code> here:</p>
 <form method="post" action="/enter" id="enter" class="asked">
-<label class="wide">Key<input id="ticket" name="ticket" autocomplete="off" spellcheck="false" required></label>
+<label>Key<input id="ticket" name="ticket" autocomplete="off" spellcheck="false" required></label>
 <button class="primary">Open</button>
 </form>
 </main>
