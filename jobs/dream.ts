@@ -19,7 +19,6 @@ import { missingFiles } from '../src/memory/file-rows.ts';
 import { beginJob, endJob, type StartedBy } from '../src/memory/job-rows.ts';
 import { INDEX } from '../src/memory/memory-index.ts';
 import { Guidance } from '../src/memory/projects.ts';
-import { linesDecided } from '../src/memory/proposals.ts';
 import { logDay } from '../src/memory/text/daily-log.ts';
 import {
   type ArchiveAfterDays,
@@ -29,7 +28,7 @@ import {
   landArchiving,
   retire,
 } from './dream/archiving.ts';
-import { proposeArchiving, proposeOperations, waitingNow } from './dream/dream-approval.ts';
+import { proposeOperations, waitingNow } from './dream/dream-approval.ts';
 import {
   type Checked,
   type DreamOutput,
@@ -176,14 +175,13 @@ async function newsOf(night: Night): Promise<News | null> {
   return isNew ? { fresh, gone, files, before } : null;
 }
 
-/** What is to be put away, unless a person decides or did, and what is to be marked: this asks no model. */
+/** What is to be put away, and what is to be marked: this asks no model, and in review mode it waits until that is off. */
 async function overIn({ deps }: Night, files: StandingFiles) {
+  if (deps.needsApproval) return { found: [], due: [] };
   const place = { sql: deps.memories.db, memory: deps.memory.id, files };
   const when = { ...deps, clock: deps.memories.clock };
-  const decided = await linesDecided(place.sql, place.memory);
-  const of = { guidance: await guidanceOf(place), isDecided: (line: string) => decided.has(line) };
-  const due = deps.needsApproval ? [] : (await agedLines(place, when)).filter(({ isMarked }) => isMarked);
-  return { found: await findArchivable(place, when, of), due };
+  const due = (await agedLines(place, when)).filter(({ isMarked }) => isMarked);
+  return { found: await findArchivable(place, when, await guidanceOf(place)), due };
 }
 
 /** Whether the last dream came to no end. */
@@ -226,8 +224,7 @@ async function distil(news: News, night: Night): Promise<void> {
   const files = await dreamSlices(news, night);
   // 7.
   const { found } = await overIn(night, await standingFiles(memories.db, memory.id, files));
-  const away = night.deps.needsApproval ? proposeArchiving : landArchiving;
-  if (found.length > 0) await land(night, (at) => away(found, at));
+  if (found.length > 0) await land(night, (at) => landArchiving(found, at));
   const { due } = await overIn(night, await standingFiles(memories.db, memory.id, files));
   if (due.length > 0) await land(night, (at) => landAged(due, at));
 }

@@ -27,20 +27,11 @@ import {
 } from '../src/memory/proposals.ts';
 import { proposalSchema } from '../src/memory/text/operations.ts';
 import { lineId } from '../src/memory/text/topic.ts';
-import {
-  entryIds,
-  isOthers,
-  linesIn,
-  linesOut,
-  type Operation,
-  type Put,
-  topicOfLine,
-} from '../src/rules/dream-context.ts';
-import { landArchiving } from './dream/archiving.ts';
+import { entryIds, linesIn, linesOut, type Operation, type Put, topicOfLine } from '../src/rules/dream-context.ts';
 import { checkProposal, contextOfProposal, type ProposalPlace } from './dream/dream-approval.ts';
 import { type Checked, type LandAt, landOperations, NOTHING_TOLD } from './dream/dream-landing.ts';
 import { select } from './dream/dream-slices.ts';
-import { type NightContext, openNamed, openTopic, standingFiles } from './dream/topic-draft.ts';
+import { type NightContext, openNamed, standingFiles } from './dream/topic-draft.ts';
 
 export type Word =
   | { kind: 'accept' }
@@ -125,14 +116,15 @@ async function accept(proposal: Proposal, word: Exclude<Word, { kind: 'reject' }
   const did = word.kind === 'edit' ? 'edited' : 'accepted';
   // 3.
   if (proposal.madeBy === 'model') await select(fresh, { ...place, context }, run.requestTokens);
-  const operations = await operationsFor(proposal, word, { context, place });
+  const operations = word.kind === 'edit' ? await inWords(proposal, word, { context, place }) : proposal.operations;
+  const problems = word.kind === 'edit' ? [] : checkProposal(proposal, context, place.limits);
+  if (problems.length > 0) throw new AppError('refused', problems.join('\n'));
   // 4.
   const at = landingOf(proposal, run, { outcome: did, state: 'accepted', because: null });
   const saying = <Told extends { reason: string }>(each: Told): Told => {
     return { ...each, reason: `A person ${did === 'edited' ? 'reworded' : 'accepted'} ${proposal.id}: ${each.reason}` };
   };
-  if (proposal.archiving) await landArchiving([saying(proposal.archiving)], at);
-  else await landOperations({ operations: operations.map(saying), context, fresh, gone }, at);
+  await landOperations({ operations: operations.map(saying), context, fresh, gone }, at);
   return at.by.job;
 }
 
@@ -163,26 +155,6 @@ function landingOf(
       },
     },
   };
-}
-
-/** What is to be done, as a person says it, where code lets it through. Errors: `refused` where not. */
-async function operationsFor(
-  proposal: Proposal,
-  word: Exclude<Word, { kind: 'reject' }>,
-  at: { context: NightContext; place: ProposalPlace },
-): Promise<Operation[]> {
-  const { context, place } = at;
-  const { archiving, operations } = proposal;
-  if (word.kind === 'edit') return inWords(proposal, { ...word, text: (await redact(word.text)).text }, at);
-  if (archiving) {
-    const topic = await openTopic(archiving.topic, { ...place, context });
-    const lines = archiving.lines.map((id) => topic?.lines.get(id));
-    const isFree = !topic?.isPinned && lines.every((line) => line && !isOthers(line));
-    if (!isFree) throw new AppError('refused', 'It would archive what a person keeps.');
-  }
-  const problems = archiving ? [] : checkProposal(proposal, context, place.limits);
-  if (problems.length > 0) throw new AppError('refused', problems.join('\n'));
-  return operations;
 }
 
 /**
@@ -218,11 +190,12 @@ async function reject(proposal: Proposal, typed: string | undefined, run: Run): 
 /** A person's words rest on no entry. Errors: `refused` for what cannot be a line there. */
 async function inWords(
   proposal: Proposal,
-  { text, topic: name }: { text: string; topic?: string },
+  { text: typed, topic: name }: { text: string; topic?: string },
   at: { context: NightContext; place: ProposalPlace },
 ): Promise<Operation[]> {
   const [head, ...rest] = proposal.operations;
   if (!head) throw new AppError('refused', 'It has no words to edit.');
+  const { text } = await redact(typed);
   const texts = text.split(/\r?\n/).flatMap((line) => line.trim().replace(/^[-*+]\s+/, '') || []);
   if (texts.length === 0) throw new AppError('refused', 'No text was given. To leave it out, reject it.');
   const lines = texts.map((each) => ({ text: each, entries: [] }));

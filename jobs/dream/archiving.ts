@@ -152,11 +152,11 @@ export async function agedLines(
   });
 }
 
-/** Finds what is to be put away tonight; changes nothing. `isDecided`: lines that wait for a person's word, or had it. */
+/** Finds what is to be put away tonight; changes nothing. */
 export async function findArchivable(
   place: CodePlace,
   when: When & { zone: string },
-  { guidance, isDecided }: { guidance: Guidance; isDecided(line: string): boolean },
+  guidance: Guidance,
 ): Promise<Archiving[]> {
   const { clock, zone, archiveAfterDays: after } = when;
   const rows = await place.sql.all<{ file: string; at: string }>(
@@ -172,7 +172,7 @@ export async function findArchivable(
   const seen = new Set<string>();
   const add = ({ file, id, sources }: OwnLine, kind: Archiving['kind'], reason: string) => {
     const name = `${file.id} ${id}`;
-    if (isDecided(name) || seen.has(name)) return;
+    if (seen.has(name)) return;
     seen.add(name);
     const key = [file.path, kind, reason].join('\n');
     const archiving = found.get(key) ?? { kind, reason, topic: file.path, lines: [], entries: [] };
@@ -262,7 +262,7 @@ function awayIn({ away }: Move, files: FileChange[], heads: Committed['files']):
 }
 
 /** A topic of which all goes moves with its history; of another one the lines do. */
-export async function changesOf(
+async function changesOf(
   sql: Sql,
   memory: string,
   { path, parts }: { path: string; parts: readonly Archiving[] },

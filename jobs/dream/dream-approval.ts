@@ -3,7 +3,6 @@
 // each as a diff of the files, with why it is proposed and the words that it rests on.
 
 import { newId, type Sql } from '../../src/db/sql.ts';
-import type { FileChange } from '../../src/memory/commit.ts';
 import { unifiedDiff } from '../../src/memory/edit-text.ts';
 import { entriesAmong } from '../../src/memory/entries.ts';
 import { headAt } from '../../src/memory/file-rows.ts';
@@ -16,10 +15,9 @@ import {
   putProposal,
   whatChanged,
 } from '../../src/memory/proposals.ts';
-import { type Archiving, bundle, checkOperations, editsOf } from '../../src/memory/text/operations.ts';
+import { bundle, checkOperations, editsOf } from '../../src/memory/text/operations.ts';
 import type { Change } from '../../src/memory/undo-rows.ts';
 import { entryIds, linesIn, type Operation, toldKind, topicOfLine } from '../../src/rules/dream-context.ts';
-import { changesOf as changesOfArchiving } from './archiving.ts';
 import { type Checked, changesOf, type DreamOutput, type LandAt, landTopics, settle } from './dream-landing.ts';
 import {
   contextOf,
@@ -35,12 +33,13 @@ import {
 export function proposeOperations(checked: Checked, at: LandAt, madeBy: Proposal['madeBy']): Promise<DreamOutput> {
   const { context, fresh, gone = [], operations: all, refused, left } = checked;
   const memory = at.memory.id;
+  const now = at.memories.clock.now().toISOString();
   const known = new Map([...fresh, ...gone].map((entry) => [entry.id, entry]));
   const made = bundle(all).map((operations): Proposal => {
     const entries = [...new Set(operations.flatMap(entryIds))].flatMap((id) => known.get(id) ?? []);
     return {
-      ...begun(at, madeBy),
-      ...{ operations, archiving: null, files: basesOf(operations, context) },
+      ...{ id: newId('prop').slice(0, 'prop_'.length + 12), job: at.by.job, at: now, madeBy },
+      ...{ state: 'open', decidedAt: null, because: null, operations, files: basesOf(operations, context) },
       entries: entries.map((entry) => entryBase(entry, gone.includes(entry))),
     };
   });
@@ -55,29 +54,6 @@ export function proposeOperations(checked: Checked, at: LandAt, madeBy: Proposal
       for (const proposal of made) await putProposal(change, memory, proposal);
     },
   }));
-}
-
-/** The same for what would be put away. */
-export function proposeArchiving(archiving: readonly Archiving[], at: LandAt): Promise<DreamOutput> {
-  const memory = at.memory.id;
-  return landTopics(at, [], async (sql) => {
-    const made: Proposal[] = [];
-    for (const each of archiving) {
-      const file = (await headAt(sql, memory, each.topic))?.id ?? null;
-      const files = [{ path: each.topic, file, lines: each.lines }];
-      made.push({ ...begun(at, 'code'), operations: [], archiving: each, files, entries: [] });
-    }
-    const rows = async (change: Change) => {
-      for (const proposal of made) await putProposal(change, memory, proposal);
-    };
-    return { files: [], more: { proposals: made.map(({ id }) => id) }, rows };
-  });
-}
-
-function begun({ memories, by }: LandAt, madeBy: Proposal['madeBy']) {
-  const id = newId('prop').slice(0, 'prop_'.length + 12);
-  const at = memories.clock.now().toISOString();
-  return { id, job: by.job, at, madeBy, state: 'open', decidedAt: null, because: null } as const;
 }
 
 /** The files that operations touch or rest on, as the context has them. */
@@ -142,7 +118,7 @@ export async function waitingNow(
   const entries = new Set<string>();
   for (const proposal of await openProposals(sql, memory)) {
     const { context } = await contextOfProposal(proposal, place);
-    const isWhole = proposal.archiving || checkProposal(proposal, context, limits).length === 0;
+    const isWhole = checkProposal(proposal, context, limits).length === 0;
     if (!isWhole || (await whatChanged(sql, memory, proposal)) !== null) drop.push(proposal);
     else for (const { id } of proposal.entries) entries.add(id);
   }
@@ -189,17 +165,16 @@ export async function shownProposals(sql: Sql, memory: MemoryRow, ids?: readonly
 type Place = { sql: Sql; memory: string; files: StandingFiles; why: string | null };
 
 async function showProposal(proposal: Proposal, place: Place): Promise<ShownProposal> {
-  const { id, job, at, operations, archiving, files } = proposal;
+  const { id, job, at, operations, files } = proposal;
   const { sql, memory, why } = place;
   const [first] = operations;
   const named = first && 'topic' in first && first.topic ? `${first.topic}.md` : (files[0]?.path ?? null);
-  const about = archiving ? archiving.entries : proposal.entries.map((base) => base.id);
-  const entries = await entriesAmong(sql, memory, { column: 'id', of: about });
+  const entries = await entriesAmong(sql, memory, { column: 'id', of: proposal.entries.map((base) => base.id) });
   return {
     ...{ id, job, at, why, state: why ? 'stale' : 'waiting' },
-    kind: archiving?.kind ?? (first ? toldKind(first) : ''),
-    topic: archiving?.topic ?? named,
-    reason: archiving?.reason ?? first?.reason ?? '',
+    kind: first ? toldKind(first) : '',
+    topic: named,
+    reason: first?.reason ?? '',
     lines: operations.flatMap(linesIn).map(({ text }) => text),
     entries: entries.map(({ id: entry, type, text, by, at: saidAt, name, evidence }) => {
       const quotes = evidence.map(({ quote }) => quote);
@@ -213,13 +188,11 @@ async function showProposal(proposal: Proposal, place: Place): Promise<ShownProp
 /** What a proposal would change in the files as they are. */
 async function diffOf(proposal: Proposal, place: Place): Promise<string> {
   const { sql, memory } = place;
-  const { archiving, operations } = proposal;
+  const { operations } = proposal;
   const { context } = await contextOfProposal(proposal, place);
-  const changes = archiving
-    ? (await changesOfArchiving(sql, memory, { path: archiving.topic, parts: [archiving] })).changes
-    : await changesOf(sql, memory, operations, context);
+  const changes = await changesOf(sql, memory, operations, context);
   let diff = '';
-  for (const { path, from = path, make } of changes as FileChange[]) {
+  for (const { path, from = path, make } of changes) {
     const before = (await headAt(sql, memory, from))?.content?.toString() ?? null;
     const side = (text: string | null, name: string) => ({
       name: text === null ? '/dev/null' : name,

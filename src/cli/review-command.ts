@@ -208,7 +208,6 @@ const WOULD: Record<string, string> = {
   add: 'add to',
   change: 'change in',
   retire: 'take out of',
-  archive: 'archive from',
   drop: 'leave out',
 };
 

@@ -8,7 +8,6 @@ import { linesOut, type Operation } from '../rules/dream-context.ts';
 import { type EntryRow, entryRow } from './entries.ts';
 import { headAt, isPinned, shaOf } from './file-rows.ts';
 import { restsOf } from './rests.ts';
-import type { Archiving } from './text/operations.ts';
 import { parseTopic } from './text/topic.ts';
 import type { Change } from './undo-rows.ts';
 
@@ -36,9 +35,8 @@ export interface Proposal {
   job: string;
   at: string;
   madeBy: 'model' | 'code';
-  /** One, with the drops that are right only with it; none where something is put away. */
+  /** One, with the drops that are right only with it. */
   operations: Operation[];
-  archiving: Archiving | null;
   files: FileBase[];
   entries: EntryBase[];
   state: 'open' | 'accepted' | 'rejected';
@@ -72,19 +70,11 @@ export async function proposalsAbout(sql: Sql, memory: string, entry: string): P
   return found.filter(({ entries }) => entries.some(({ id }) => id === entry));
 }
 
-/** Lines that wait to be put away, or that a person wants kept, as a file's id, a space and the line's. */
-export async function linesDecided(sql: Sql, memory: string): Promise<Set<string>> {
-  const of = await proposalsWhere(sql, memory, "and state <> 'accepted'");
-  return new Set(
-    of.flatMap(({ archiving, files }) => (archiving?.lines ?? []).map((line) => `${files[0]?.file} ${line}`)),
-  );
-}
-
 export async function putProposal(change: Change, memory: string, proposal: Proposal): Promise<void> {
-  const { id, job, at, state, decidedAt, because, madeBy, operations, archiving, files, entries } = proposal;
+  const { id, job, at, state, decidedAt, because, madeBy, operations, files, entries } = proposal;
   await change.put('proposal', {
     ...{ id, memory, job, at, state, because, decided_at: decidedAt },
-    plan: JSON.stringify({ madeBy, operations, archiving }),
+    plan: JSON.stringify({ madeBy, operations }),
     bases: JSON.stringify({ files, entries }),
   });
 }

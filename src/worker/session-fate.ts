@@ -101,9 +101,9 @@ async function fateOf(app: App, known: Known) {
 
 /** What waits, or was rejected, of an entry: a sentence each. */
 export async function sayProposals({ db }: App, memory: string, entry: string): Promise<string[]> {
-  return (await proposalsAbout(db, memory, entry)).flatMap(({ id, operations, archiving, state, because }) => {
+  return (await proposalsAbout(db, memory, entry)).flatMap(({ id, operations, state, because }) => {
     const [first] = operations;
-    const kind = archiving?.kind ?? (first && toldKind(first));
+    const kind = first && toldKind(first);
     if (state === 'open') return `A proposal (${kind}, ${id}) waits for your answer: nocturne review.`;
     return state === 'rejected' ? `A person rejected ${id} (${kind})${because ? `: ${because}` : '.'}` : [];
   });

@@ -171,7 +171,6 @@ export async function fillMemory({ app, store: memory }: { app: App; store: Memo
             job: 'job_proposed',
             at,
             madeBy: 'model',
-            archiving: null,
           },
           operations: [operation],
           files: [{ path, file: head?.id ?? null, lines: [] }],

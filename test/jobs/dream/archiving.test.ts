@@ -3,9 +3,7 @@
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { shownProposals } from '../../../jobs/dream/dream-approval.ts';
 import type { DreamReport } from '../../../jobs/dream.ts';
-import { review } from '../../../jobs/review.ts';
 import { DAY_MS } from '../../../src/base/time.ts';
 import { insert } from '../../../src/db/sql.ts';
 import { headAt } from '../../../src/memory/file-rows.ts';
@@ -30,7 +28,7 @@ const NEWS = (n: number): Said => ({ type: 'user', text: `Answer ${n} is short.`
 const told = ({ operations }: DreamReport) => operations.map(({ kind, reason }) => `${kind}: ${reason}`);
 
 describe.each(ENGINE_TAKEN)('on %s', (engine) => {
-  const it = (name: string, work: (memory: Archived) => Promise<void>, { needsApproval = false } = {}) =>
+  const it = (name: string, work: (memory: Archived) => Promise<void>) =>
     test.skipIf(skipped(engine) !== '')(name, () => {
       const { runAgent, inputs } = tidyDreamer((subject) => subject.toLowerCase().replace(/[^a-z0-9]+/g, '-'));
       return inNights(
@@ -48,7 +46,7 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
               return (await restsOf(nights.db, nights.row.id, head?.id ?? '')).length;
             },
           }),
-        { runAgent, startsAt: '2026-01-10T02:00:00Z', deps: { needsApproval } },
+        { runAgent, startsAt: '2026-01-10T02:00:00Z' },
       );
     });
 
@@ -138,28 +136,10 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     expect(await dreamAt('2026-01-10', said)).toMatchObject({ outcome: 'dreamed' });
   });
 
-  it(
-    'in review mode what would be put away waits once, is put away when a person says so, and stays when not',
-    async ({ dreamAt, has, file, rests, memories, row, db }) => {
-      const decide = (request: Parameters<typeof review>[0]) =>
-        review(request, { memories, memory: row, requestTokens: 12_000 });
-      const away = async () => (await shownProposals(db, row)).filter(({ kind }) => kind === 'archive');
-      await dreamAt('2026-01-10', DUE, { type: 'project', text: 'Audit is due by 2026-02-02.' });
-      await decide({ word: { kind: 'accept' } });
-      expect(await dreamAt('2026-04-10')).toMatchObject({ outcome: 'proposed' });
-      expect(await dreamAt('2026-04-11')).toMatchObject({ outcome: 'nothing-new' });
-      await dreamAt('2026-04-12', NEWS(2));
-      const waiting = await away();
-      expect(waiting.map(({ topic }) => topic).sort()).toEqual(['audit.md', 'release.md']);
-      const idOf = (topic: string) => waiting.find((each) => each.topic === topic)?.id ?? '';
-      await decide({ ids: [idOf('release.md')], word: { kind: 'accept' } });
-      await decide({ ids: [idOf('audit.md')], word: { kind: 'reject', because: 'It goes on.' } });
-      expect([has('release.md'), has('audit.md')]).toEqual([false, true]);
-      expect(await file('archive/release.md')).toContain(DUE.text);
-      expect(await rests('archive/release.md')).toBe(1);
-      await dreamAt('2026-05-12', NEWS(3));
-      expect(await away()).toEqual([]);
-    },
-    { needsApproval: true },
-  );
+  it('in review mode nothing is put away', async ({ dreamAt, dream, wait, has }) => {
+    await dreamAt('2026-01-10', DUE);
+    wait(90);
+    expect(await dream({}, { needsApproval: true })).toMatchObject({ outcome: 'nothing-new', proposals: [] });
+    expect(has('release.md')).toBe(true);
+  });
 });
