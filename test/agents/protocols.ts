@@ -25,48 +25,57 @@ export function protocolOf(url: string): Protocol | null {
 
 export function eventsOf(protocol: Protocol, answer: Answer): string[] {
   const events = EVENTS[protocol](answer);
-  return events.map((event) => {
-    const name = 'type' in event ? `event: ${event.type}\n` : '';
-    return `${name}data: ${JSON.stringify(event)}\n\n`;
-  });
+  return events.map(eventText);
 }
 
-const EVENTS: Record<
-  Protocol,
-  (answer: Answer) => ({ type: string; [key: string]: unknown } | { candidates: object[] })[]
-> = {
+type Event = { type: string; [key: string]: unknown } | { candidates: object[] };
+
+export const eventText = (event: Event): string =>
+  `${'type' in event ? `event: ${event.type}\n` : ''}data: ${JSON.stringify(event)}\n\n`;
+
+interface MessageReply {
+  id: string;
+  model: unknown;
+  content: { type: string; [key: string]: unknown }[];
+  stop_reason: string;
+  usage: object;
+}
+
+/** A reply of the Messages API, event by event. */
+export function messageEvents({ id, model, content, stop_reason, usage }: MessageReply): Event[] {
+  const message = { id, type: 'message', role: 'assistant', model, content: [], stop_reason: null };
+  return [
+    { type: 'message_start', message: { ...message, usage: { ...usage, output_tokens: 1 } } },
+    ...content.flatMap((block, index) => {
+      const isCall = block.type === 'tool_use';
+      const json = { type: 'input_json_delta', partial_json: JSON.stringify(block.input) };
+      return [
+        { type: 'content_block_start', index, content_block: { ...block, ...(isCall ? { input: {} } : { text: '' }) } },
+        { type: 'content_block_delta', index, delta: isCall ? json : { type: 'text_delta', text: block.text } },
+        { type: 'content_block_stop', index },
+      ];
+    }),
+    { type: 'message_delta', delta: { stop_reason, stop_sequence: null }, usage },
+    { type: 'message_stop' },
+  ];
+}
+
+const EVENTS: Record<Protocol, (answer: Answer) => Event[]> = {
   messages({ said, body, call }) {
     const { input: input_tokens, cacheRead, cacheCreation, output: output_tokens } = USAGE;
     const usage = { input_tokens, cache_read_input_tokens: cacheRead, cache_creation_input_tokens: cacheCreation };
     const hasTool = JSON.stringify(body.tools ?? []).includes('"StructuredOutput"');
-    const words = said.text ?? (said.output !== undefined && !hasTool ? JSON.stringify(said.output) : undefined);
-    const called =
-      said.call ?? (said.output !== undefined && hasTool ? { name: 'StructuredOutput', input: said.output } : null);
-    const blocks = [
-      ...(words === undefined
-        ? []
-        : [{ block: { type: 'text', text: '' }, delta: { type: 'text_delta', text: words } }]),
-      ...(called
-        ? [
-            {
-              block: { type: 'tool_use', id: `toolu_${call}`, name: called.name, input: {} },
-              delta: { type: 'input_json_delta', partial_json: JSON.stringify(called.input) },
-            },
-          ]
-        : []),
-    ];
-    const message = { id: `msg_${call}`, type: 'message', role: 'assistant', model: body.model, content: [] };
-    const stop = said.stop ?? (called ? 'tool_use' : 'end_turn');
-    return [
-      { type: 'message_start', message: { ...message, stop_reason: null, usage: { ...usage, output_tokens: 1 } } },
-      ...blocks.flatMap(({ block, delta }, index) => [
-        { type: 'content_block_start', index, content_block: block },
-        { type: 'content_block_delta', index, delta },
-        { type: 'content_block_stop', index },
-      ]),
-      { type: 'message_delta', delta: { stop_reason: stop, stop_sequence: null }, usage: { ...usage, output_tokens } },
-      { type: 'message_stop' },
-    ];
+    const { output } = said;
+    const words = said.text ?? (output !== undefined && !hasTool ? JSON.stringify(output) : undefined);
+    const called = said.call ?? (output !== undefined && hasTool ? { name: 'StructuredOutput', input: output } : null);
+    return messageEvents({
+      ...{ id: `msg_${call}`, model: body.model, stop_reason: said.stop ?? (called ? 'tool_use' : 'end_turn') },
+      usage: { ...usage, output_tokens },
+      content: [
+        ...(words === undefined ? [] : [{ type: 'text', text: words }]),
+        ...(called ? [{ type: 'tool_use', id: `toolu_${call}`, ...called }] : []),
+      ],
+    });
   },
   responses({ said, call }) {
     const text = said.text ?? JSON.stringify(said.output);

@@ -6,6 +6,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text as textFrom } from 'node:stream/consumers';
+import { eventText, messageEvents } from '../../agents/protocols.ts';
 import { passOn } from '../chain/recorded-model.ts';
 
 interface Block {
@@ -16,6 +17,7 @@ interface Block {
   is_error?: boolean;
   id?: string;
   input?: object;
+  [key: string]: unknown;
 }
 
 interface Request {
@@ -64,7 +66,7 @@ export async function startReader({
     const tokens = Math.ceil(whole.length / 3.6);
     if (url.includes('count_tokens')) return outgoing.end(JSON.stringify({ input_tokens: tokens }));
     outgoing.writeHead(200, { 'content-type': 'text/event-stream' });
-    const waits = setInterval(() => send(outgoing, 'ping'), WAITED_MS);
+    const waits = setInterval(() => outgoing.write(eventText({ type: 'ping' })), WAITED_MS);
     // What has no tools is no turn of the session, but a title or a topic. What comes again is answered the same.
     const isTurn = whole.includes('"name":"Bash"');
     const answer = isTurn ? (answers.get(whole) ?? answerTo(whole, incoming.headers)) : Promise.resolve(ASIDE);
@@ -137,33 +139,11 @@ async function askModel(behind: string, body: string, headers: IncomingHttpHeade
   return JSON.parse(got.body);
 }
 
-function send(to: ServerResponse, type: string, data: object = {}): void {
-  to.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`);
-}
-
 let messages = 0;
 
 function stream(to: ServerResponse, { content, stop_reason, usage }: Answer): void {
   messages += 1;
-  const message = {
-    id: `msg_${process.pid}_${messages}`,
-    type: 'message',
-    role: 'assistant',
-    model: 'reader',
-    content: [],
-  };
-  send(to, 'message_start', { message: { ...message, stop_reason: null, usage } });
-  for (const [index, block] of content.entries()) {
-    const isCall = block.type === 'tool_use';
-    send(to, 'content_block_start', {
-      index,
-      content_block: isCall ? { ...block, input: {} } : { ...block, text: '' },
-    });
-    const json = { type: 'input_json_delta', partial_json: JSON.stringify(block.input) };
-    send(to, 'content_block_delta', { index, delta: isCall ? json : { type: 'text_delta', text: block.text } });
-    send(to, 'content_block_stop', { index });
-  }
-  send(to, 'message_delta', { delta: { stop_reason }, usage });
-  send(to, 'message_stop');
+  const reply = { id: `msg_${process.pid}_${messages}`, model: 'reader', content, stop_reason, usage };
+  for (const event of messageEvents(reply)) to.write(eventText(event));
   to.end();
 }
