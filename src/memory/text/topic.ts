@@ -2,8 +2,7 @@
 // Reads what any program or person wrote (`type:` or `metadata: type:`, or no frontmatter at all); changes single lines
 // and keeps every other byte. A line that rests on one session that showed a habit says so: `Seen once, 2026-11-20: …`; one that
 // rests on what an agent found out there `Found by the agent, 2026-11-20: …`.
-// A line has a due day only where it speaks of a date by which something is to be met, in the languages that people keep
-// notes in; what is not understood has none, so that nothing is put away for a word in a language that is not here.
+// A line has a due day where its last date lay ahead when it was said, and no word says that something goes on or begins then.
 
 import { hash } from 'node:crypto';
 import { isObject } from '../../base/text/json.ts';
@@ -237,36 +236,7 @@ export function partSeenOnce(raw: string): { text: string; marked: { id: string;
   return { text: editLines(raw, { remove, add: [] }), marked, isAll: marked.length === lines.length };
 }
 
-/** Words, and the beginnings of words with a `*`, that make a date one to be met. */
-const TO_BE_MET = [
-  'deadline* due expire expires expiry freeze scheduled planned',
-  'frist* fällig* geplant* stichtag',
-  'échéance* date…limite expire* prévu* au…plus…tard',
-  'fecha…límite plazo* vence* caduca* previst* programad*',
-  'scadenza scade* previst* termine…ultimo',
-  'prazo* vence* expira* agendad*',
-  'uiterlijk* verloopt gepland* vervaldatum uiterste',
-  'termin* wygasa* zaplanowan* najpóźniej',
-  'срок* истека* дедлайн* запланирован* крайний',
-  'förfaller senast planerad* tidsfrist',
-  '締め切り* 締切* 期限* 截止* 到期* 限期* 마감* 기한* 만료*',
-];
-/** Words right before the date, at most one other between, that make it the last day. */
-const UNTIL = [
-  'by before until till end ends',
-  'bis vor endet',
-  "avant jusqu’au jusqu'au",
-  'antes…del antes…de hasta hasta…el',
-  'entro entro…il fino…al prima…del',
-  'até até…o antes…de',
-  'vóór tot',
-  'do przed',
-  'до к',
-  'före innan till',
-];
-/** Behind the date, where those languages put it. */
-const BEHIND = ['まで', 'までに', '之前', '以前', '前', '까지'];
-/** Words by which something goes on, begins or stays open, whatever else is said. */
+/** Words, and the beginnings of words with a `*`, by which something goes on, begins or stays open. */
 const GOES_ON = [
   'since from starting as…of onwards always never every open',
   'seit ab immer nie jede* offen',
@@ -280,24 +250,17 @@ const GOES_ON = [
   '以来* 以降* から* いつも* 自 起 始终* 总是* 부터* 항상*',
 ];
 
-const DATE = String.raw`\d{4}-\d{2}-\d{2}`;
-const ANY_DATE = new RegExp(String.raw`(?<!\d)${DATE}(?!\d)`, 'g');
+const ANY_DATE = /(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)/g;
 
-/** Made when the first date is met: to make them takes longer than all else that a hook loads. */
-let patterns: { toBeMet: RegExp[]; goesOn: RegExp } | undefined;
+/** Made when the first date is met: to make it takes longer than all else that a hook loads. */
+let goesOn: RegExp | undefined;
 
-function makePatterns() {
-  const rightBefore = new RegExp(String.raw`${pattern(UNTIL).source}\s(?:[\p{L}.]+\s)?${DATE}`, 'iu');
-  const rightBehind = new RegExp(String.raw`${DATE}\s?(?:${BEHIND.join('|')})`, 'u');
-  return { toBeMet: [pattern(TO_BE_MET), rightBefore, rightBehind], goesOn: pattern(GOES_ON) };
-}
-
-/** The last date of a text that speaks of something to be met by then; null for none, or where it begins or goes on. */
-export function dueDay(text: string): Day | null {
+/** The last date of a text, where it lay ahead when that was said; null where nothing is over then, but goes on or begins. */
+export function dueDay(text: string, saidOn: Day): Day | null {
   const last = text.match(ANY_DATE)?.filter(isDay).sort().at(-1);
-  if (last === undefined) return null;
-  patterns ??= makePatterns();
-  return patterns.toBeMet.some((each) => each.test(text)) && !patterns.goesOn.test(text) ? last : null;
+  if (last === undefined || last <= saidOn) return null;
+  goesOn ??= pattern(GOES_ON);
+  return goesOn.test(text) ? null : last;
 }
 
 /** Any of the words, as whole words; in scripts without spaces wherever they stand. */
