@@ -36,7 +36,7 @@ interface Counted {
 }
 
 /** How many lines came, changed or went by each kind of operation: the one way in which what a night did is counted. */
-export function countOperations(operations: readonly Counted[]): [kind: string, count: number][] {
+function countOperations(operations: readonly Counted[]): [kind: string, count: number][] {
   const linesOf = ({ kind, came, gone, entries }: Counted) =>
     kind === 'drop' ? entries : kind === 'retire' ? gone : came;
   const count = (of: Counted[]) => of.reduce((sum, each) => sum + (linesOf(each)?.length || 1), 0);
