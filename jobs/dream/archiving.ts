@@ -188,8 +188,7 @@ export async function findArchivable(
   for (const line of await agedLines(place, when)) if (!line.isMarked) add(line, 'archive', line.reason);
   const before = after.pastDates === null ? '' : dayOf(daysAgo(after.pastDates), zone);
   for (const line of lines) {
-    const due =
-      line.file.topic.type === 'project' ? dueDay(line.text, line.sources.at(-1)?.at.slice(0, 10) ?? '') : null;
+    const due = line.file.topic.type === 'project' ? dueDay(line.text, line.sources.at(-1)?.at) : null;
     if (due === null || due >= before || isUsedSince(line.file, RECENT_DAYS)) continue;
     add(line, 'archive', `Its date, ${due}, is more than ${after.pastDates} days past.`);
   }

@@ -256,9 +256,9 @@ const ANY_DATE = /(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)/g;
 let goesOn: RegExp | undefined;
 
 /** The last date of a text, where it lay ahead when that was said; null where nothing is over then, but goes on or begins. */
-export function dueDay(text: string, saidOn: Day): Day | null {
+export function dueDay(text: string, saidAt = ''): Day | null {
   const last = text.match(ANY_DATE)?.filter(isDay).sort().at(-1);
-  if (last === undefined || last <= saidOn) return null;
+  if (last === undefined || last <= saidAt) return null;
   goesOn ??= pattern(GOES_ON);
   return goesOn.test(text) ? null : last;
 }
