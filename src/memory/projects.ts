@@ -5,7 +5,7 @@
 // is only ever offered: by the first commit and the remote where both are known of both, else by what is; where one differs, with that
 // doubt. Nothing is joined here (jobs/carry.ts does, when a person says so).
 
-import { isAbsolute, join } from 'node:path';
+import { basename, dirname, isAbsolute, join } from 'node:path';
 import type { Config } from '../base/config/config.ts';
 import { attempt, isAppError, onAppError } from '../base/errors.ts';
 import { listNames } from '../base/files/directories.ts';
@@ -14,7 +14,7 @@ import { firstCommit, type TreeSearch } from '../base/files/working-tree.ts';
 import { redact } from '../base/secrets/redact-text.ts';
 import { keepSetting, type Sql, settingOf } from '../db/sql.ts';
 import type { MemoryRow } from './memories.ts';
-import { gitDirOf, gitRoot } from './paths.ts';
+import { gitDirOf, gitRoot, sanitizePath } from './paths.ts';
 import { saidId } from './text/topic.ts';
 
 /** A path is no longer; what is, was made to be read. */
@@ -172,26 +172,29 @@ export async function sameProjects(
   sql: Sql,
   { own, isAsked = false, cwd, ...at }: Place & { own: MemoryRow | null; isAsked?: boolean; cwd: string },
 ): Promise<SameProject[]> {
+  const here = repositoryOf(cwd);
   const rows = await sql.all<MemoryRow>(
     `select * from memory where scope = 'project' and tenant = '' and deleted_at is null and archived_at is null
-       and origin is not null and id <> ? and created_at < ? order by created_at, id`,
-    ...[own?.id ?? '', (!isAsked && own?.created_at) || '9'],
+       and (origin is not null or replace(dir, ?, '') <> dir) and id <> ? and created_at < ? order by created_at, id`,
+    ...[here === null ? '' : `${sanitizePath(here)}-`, own?.id ?? '', (!isAsked && own?.created_at) || '9'],
   );
   if (rows.length === 0 || (!isAsked && (await settingOf(sql, apartKey(at))) !== undefined)) return [];
   const known = !isAsked && own?.origin ? originFrom(own.origin) : null;
   const found: SameProject[] = [];
+  const last = 'select cwd from session where memory = ? and cwd is not null order by created_at desc, id limit 1';
   for (const memory of rows) {
+    const ran = (await sql.get<{ cwd: string }>(last, memory.id))?.cwd ?? null;
+    const root = ran && (repositoryOf(ran) ?? ran);
+    // One of a directory that was no repository's has its name.
+    const isOfDirectory = ran !== null && basename(dirname(memory.dir ?? '')) === sanitizePath(ran);
+    if (memory.origin === null && root === here && isOfDirectory)
+      found.push({ memory, why: 'its directory is in this repository now', root: ran });
+    if (memory.origin === null) continue;
     const other = originFrom(memory.origin);
     const why = whySame(known ?? (await originLike(cwd, other)), other);
-    if (why !== null) found.push({ memory, why, root: await checkoutOf(sql, memory) });
+    if (why !== null) found.push({ memory, why, root });
   }
   return found;
-}
-
-async function checkoutOf(sql: Sql, { id }: MemoryRow): Promise<string | null> {
-  const last = 'select cwd from session where memory = ? and cwd is not null order by created_at desc, id limit 1';
-  const cwd = (await sql.get<{ cwd: string }>(last, id))?.cwd;
-  return cwd === undefined ? null : (gitRoot(cwd) ?? cwd);
 }
 
 /** That they look like one, as a sentence without its stop; `userDir`: which `~` stands for. */

@@ -204,6 +204,28 @@ test('a second checkout that remembers nothing gets no directory of files; what 
   expect(hosts.match(/Live is beta|Host 0|Host 1/g)).toEqual(['Live is beta', 'Host 0', 'Host 1']);
 });
 
+test.skipIf(ON_POSTGRES)('memories of two directories are offered once these are in one repository', async () => {
+  const work = join(tempDir(), 'work');
+  const { environment, run, done, begins } = await world(tempDir());
+  for (const [n, name] of ['orchard', 'market'].entries()) {
+    const cwd = join(work, name);
+    mkdirSync(cwd, { recursive: true });
+    const id = `${n}1111111-2222-4333-8444-555555555555`;
+    environment.NOCTURNE_NOW = `2026-11-21T0${2 + n}:00:00Z`;
+    await done(cwd, 'learn', aSession([`Always use tabs in ${name}.`], { id, cwd }).path);
+  }
+  environment.NOCTURNE_NOW = '2026-11-22T02:00:00Z';
+  gitIn(work).run('init', '-q');
+  const market = join(work, 'market');
+  const said = `his looks like orchard, remembered at ${work}/orchard (its directory is in this repository now), or one of 1 more`;
+  expect(await begins(market)).toContain(said);
+  expect((await run(market, 'list')).stderr).toContain(`T${said}: nocturne adopt`);
+  const [id = ''] = /memory_\w+(?= {2}market)/.exec((await run(market, 'adopt', '--yes')).stderr) ?? [];
+  await done(market, 'adopt', id, '--yes');
+  expect(await done(work, 'list')).toContain('Always use tabs in market.');
+  expect(await begins(market)).not.toContain('nocturne adopt');
+});
+
 test('two that look alike are named, and the one that is meant is taken; what is to stay apart is not offered again', async () => {
   const orchard = repository();
   const { environment, run, done, begins } = await world(orchard);
