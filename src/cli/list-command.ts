@@ -3,6 +3,7 @@
 
 import { join } from 'node:path';
 import { AppError } from '../base/errors.ts';
+import { isDirectory } from '../base/files/directories.ts';
 import { statNow } from '../base/files/files.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { DAY_MS, timeOf } from '../base/time.ts';
@@ -11,6 +12,8 @@ import { entriesAmong, entriesWhere, stateWord } from '../memory/entries.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import type { FileText } from '../memory/memory-files.ts';
 import { type Disposition, MEMORY_TYPES, type MemoryType } from '../memory/memory-types.ts';
+import { isCheckedIn } from '../memory/paths.ts';
+import { scopeDir } from '../memory/places.ts';
 import { searchMemories } from '../memory/search.ts';
 import { shortId } from '../memory/short-ids.ts';
 import { logDay, logPath, parseLog } from '../memory/text/daily-log.ts';
@@ -21,7 +24,7 @@ import { dayAmong, sayFate, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { refusedOf } from '../worker/session-fate.ts';
 import { type NamedSession, namesOf, placeOf, sayHere, whoseMemory } from '../worker/whose-memory.ts';
-import { type CommonOptions, countUpTo, MEMORY, memoriesFor, memoryHere } from './cli-options.ts';
+import { type CommonOptions, countUpTo, isNamed, MEMORY, memoriesFor, memoryHere } from './cli-options.ts';
 import { stateOf } from './printer.ts';
 import type { CommandSpec } from './spec.ts';
 
@@ -65,6 +68,9 @@ const list: CommandSpec<ListOptions> = {
     const listing = await listingOf(app, await memoryHere(app), type);
     if (json) return print(listing);
     await showListing(app, listing);
+    const team = scopeDir(app.config, { memory: 'local', cwd: process.cwd() });
+    if (!isNamed(options) && isCheckedIn(team) && isDirectory(team))
+      note("The team's memory, which the repository carries: nocturne list --scope local");
     const same = await sayHere(app);
     if (same) note(`${same}: nocturne adopt`);
   },

@@ -16,6 +16,9 @@ export async function topicNames({ db }: App, { id }: Pick<MemoryRow, 'id'>): Pr
   return rows.flatMap(({ path }) => (isTopicPath(path) ? path.replace(/\.md$/i, '') : []));
 }
 
+/** A topic, and perhaps a line of it, by its number or its id. */
+export const LINE = /^(.+?)(?::(\d+|[0-9a-f]{8}))?$/;
+
 /** The file of a topic, by its name or its path; undefined where there is none. One in the archive is found where no other is. */
 export async function findTopic(app: App, memory: MemoryRow, given: string): Promise<string | undefined> {
   const path = pathIn(memory, given);

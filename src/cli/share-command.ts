@@ -24,6 +24,7 @@ import type { MemoryRow } from '../memory/memories.ts';
 import { checkoutRoot } from '../memory/paths.ts';
 import { isByProject } from '../memory/places.ts';
 import { keepApart, type SameProject, saySame } from '../memory/projects.ts';
+import { explainLines } from '../memory/rests.ts';
 import { shortId } from '../memory/short-ids.ts';
 import { memorySnapshotDir } from '../memory/snapshot-files.ts';
 import { EXIT, exitFor, note, print, printRaw } from '../terminal/output.ts';
@@ -32,7 +33,7 @@ import type { App } from '../worker/compose.ts';
 import { refuseInDatabase, shareWithTeam } from '../worker/sharing.ts';
 import { memoriesHere, placeOf, sameHere } from '../worker/whose-memory.ts';
 import { agreed, type CommonOptions, MEMORY, memoryHere, printDone, requirePerson } from './cli-options.ts';
-import { topicFile } from './named-topics.ts';
+import { LINE, topicFile } from './named-topics.ts';
 import type { CommandSpec } from './spec.ts';
 
 interface ShareOptions extends CommonOptions {
@@ -42,8 +43,8 @@ interface ShareOptions extends CommonOptions {
 
 const share: CommandSpec<ShareOptions, [string[]]> = {
   name: 'share',
-  about: "copy topics into the team's memory, in the repository",
-  args: [['<topic...>', 'names or files of topics']],
+  about: "copy topics, or lines of them, into the team's memory, in the repository",
+  args: [['<topic...>', 'names or files of topics; TOPIC:LINE: that line alone']],
   options: [
     ['--redacted', 'share with secrets replaced; without this, nothing is shared if one is found'],
     ['--dry-run', 'say what would be shared; change nothing'],
@@ -51,18 +52,28 @@ const share: CommandSpec<ShareOptions, [string[]]> = {
   ],
   json: '{ outcome, memory, author, topics: [{ path, isNew, lines, replaced }], secrets: [{ path, line, rule }], personalPaths: [{ path, line }], job, isIgnored }',
   more: 'They are copied into .claude/memory of the working tree; lines that are there already stay. Commit the files with git.',
-  examples: ['share project-facts'],
+  examples: ['share project-facts', 'share project-facts:7'],
   async inApp(app, call) {
     const { redacted, dryRun, json } = call.options;
     if (!dryRun) requirePerson(app.config, 'share');
     const cwd = process.cwd();
     refuseInDatabase(app.config);
     const found = await app.findMemory({ cwd });
-    const paths = new Set<string>();
-    for (const name of call.args[0]) paths.add(await topicFile(app, found, name));
+    const named = await Array.fromAsync(call.args[0], async (name) => {
+      const [, topic = name, line] = LINE.exec(name) ?? [];
+      return { path: await topicFile(app, found, topic), line };
+    });
     const own = found ?? (await app.memoryFor({ cwd }));
     const read = async (path: string) => (await app.files(own).read({ path }))?.text ?? '';
-    const sources = await Array.fromAsync(paths, async (path) => ({ path, text: await read(path) }));
+    const sources = await Array.fromAsync(
+      Map.groupBy(named, ({ path }) => path),
+      async ([path, of]) => {
+        const lines = of.flatMap(({ line }) => line ?? []);
+        const meant = lines.map((line) => explainLines(app.db, { memory: own.id, path, line }));
+        const ids = (await Promise.all(meant)).flat().map(({ id }) => id);
+        return { path, text: await read(path), ...(lines.length === of.length && { only: new Set(ids) }) };
+      },
+    );
     const request = { sources, isRedacted: redacted, isDryRun: dryRun };
     const report = await shareWithTeam(app, own, request, { cwd });
     print(json ? report : (await sayShare(app, report, { dryRun })).join('\n'));

@@ -21,7 +21,7 @@ import type { App } from '../worker/compose.ts';
 import { type SessionFate, sayProposals, sessionFates } from '../worker/session-fate.ts';
 import { placeOf, saySession, sayWriter } from '../worker/whose-memory.ts';
 import { type CommonOptions, MEMORY, memoryHere } from './cli-options.ts';
-import { findTopic } from './named-topics.ts';
+import { findTopic, LINE } from './named-topics.ts';
 import { sayNight } from './printer.ts';
 import type { CommandSpec } from './spec.ts';
 
@@ -70,7 +70,7 @@ async function explainMemory(app: App, memory: MemoryRow, { what, json }: Asked)
     return true;
   }
   if (/^job_[0-9a-f]{4,24}$/.test(what)) return tellJob(app, memory, { what, json });
-  const [, given = what, line] = /^(.+?)(?::(\d+|[0-9a-f]{8}))?$/.exec(what) ?? [];
+  const [, given = what, line] = LINE.exec(what) ?? [];
   const path = await findTopic(app, memory, given);
   if (path === undefined) return false;
   const lines = await explainLines(app.db, { memory: memory.id, path, line });

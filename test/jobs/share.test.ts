@@ -152,6 +152,19 @@ test('what stands in a topic of that name stays, and a statement that stands any
   expect(shared('hosts.md')).toBe(`${theirs}- Staging is alpha. <!-- shared by Kim Lee -->\n`);
 });
 
+test('a line that is named is shared alone, and list says where the team’s memory is', async () => {
+  const { here, json, dir } = await world();
+  writeFileSync(join(dir, 'hosts.md'), HOSTS.replace(/\n```[\s\S]*/, ''));
+  expect((await here('list')).stderr).not.toContain('--scope local');
+  const number = 1 + HOSTS.split('\n').findIndex((line) => line.includes('Staging is alpha.'));
+  const { topics } = await json('share', `hosts:${number}`);
+  expect(topics).toMatchObject([{ path: 'hosts.md', lines: ['Staging is alpha.'] }]);
+  expect((await here('list')).stderr).toContain(
+    "The team's memory, which the repository carries: nocturne list --scope local",
+  );
+  expect((await here('list', '--scope', 'local')).stdout).toMatch(/^hosts\s/m);
+});
+
 test('a secret keeps all from being shared, and is named by rule and line alone; --redacted shares a placeholder', async () => {
   const { here, json, shared, dir, team } = await world();
   const token = 'ghp_abcdefghijklmnopqrstuvwxyz0123456789';
