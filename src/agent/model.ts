@@ -143,8 +143,7 @@ function countSpend(agent: AgentRequest, ports: Pick<AgentPorts, 'reserve' | 'se
     checkReply(said, body, agent.model);
     const used = isObject(said.usage) ? usageOf(said.usage) : undefined;
     // A reply that does not say what it cost stays counted whole.
-    if (isFree) await ports.settle(reservation, { ...NO_USAGE, calls: 1 });
-    else if (used) await ports.settle(reservation, { ...used, ...(named && { answeredBy: String(said.model) }) });
+    if (used) await ports.settle(reservation, { ...used, ...(named && { answeredBy: String(said.model) }) });
     return new Response(body, { status: response.status, headers: asJson(response.headers) });
   };
 }
@@ -241,17 +240,12 @@ function withoutLongWait(response: Response): Response {
   return new Response(response.body, { status: response.status, headers });
 }
 
-/**
- * The pause the server asks for, in milliseconds, or null. A date is read against the server's own clock; where that
- * cannot be, the pause is endless: how long it is cannot be known.
- */
+/** The pause the server asks for, in milliseconds, or null; endless where it is no number: how long it is cannot be known. */
 function retryAfterMs(headers: Headers): number | null {
   const asked = headers.get('retry-after-ms') ?? headers.get('retry-after');
   if (asked === null) return null;
   const number = Number(asked) * (headers.has('retry-after-ms') ? 1 : 1000);
-  if (!Number.isNaN(number)) return Math.max(0, number);
-  const until = Date.parse(asked) - Date.parse(headers.get('date') ?? '');
-  return Number.isNaN(until) ? Number.POSITIVE_INFINITY : Math.max(0, until);
+  return Number.isNaN(number) ? Number.POSITIVE_INFINITY : Math.max(0, number);
 }
 
 /**

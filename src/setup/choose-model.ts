@@ -8,7 +8,6 @@ import { PROGRAMS, programOf } from '../agent/programs/programs.ts';
 import { type Config, isLocal } from '../base/config/config.ts';
 import { leastDayUsd } from '../base/config/prices.ts';
 import { defaultSettings } from '../base/config/settings.ts';
-import { describeError, onAppError } from '../base/errors.ts';
 import { statNow } from '../base/files/files.ts';
 import { keyPath } from '../base/key.ts';
 import { objectAt, objectsOf, textOf } from '../base/text/json.ts';
@@ -126,19 +125,12 @@ export async function askForModel(
     ].join('\n'),
   );
   for (;;) {
-    const answer = (await questions.ask(`Which? A number, or a model id [${standard}] `))?.trim();
+    const answer = (await questions.ask(`Which number? [${standard}] `))?.trim();
     if (answer === undefined) return null;
-    const named = () => offerNamed(answer, around).catch(onAppError((error) => void say(describeError(error))));
-    const isNumber = /^\d*$/.test(answer);
-    const numbered = offers[Number(answer || standard) - 1];
-    // No model's id is as short as a yes.
-    if (isNumber ? !numbered : answer.length < 4)
-      say(`${answer} is neither a number of the list nor the id of a model.`);
-    else {
-      const offer = isNumber ? numbered : await named();
-      const choice = offer && (await settle(offer, { config: around.config, questions, say }));
-      if (choice) return choice;
-    }
+    const offer = offers[Number(answer || standard) - 1];
+    if (!offer) say(`${answer} is no number of the list. A model by its id: nocturne setup --model ID.`);
+    const choice = offer && (await settle(offer, { config: around.config, questions, say }));
+    if (choice) return choice;
   }
 }
 

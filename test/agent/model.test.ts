@@ -90,22 +90,11 @@ test('a billing error is one whatever its status', async () => {
 });
 
 test.each([
-  ['retry-after-ms', '3600000'],
-  ['retry-after', 'Fri, 31 Dec 2100 23:59:59 GMT'],
-])('a server that asks for a long pause by %s: %s is not waited for', async (header, value) => {
-  const answer = { ...error(429, 'rate limited'), headers: { [header]: value } };
-  expect(await failureOf(run([answer]))).toMatchObject({ code: 'overloaded' });
-  expect(server.requests).toHaveLength(1);
-});
-
-test.each([
-  ['retry-after', '45', {}, 45_000],
-  ['retry-after-ms', '90500', {}, 90_500],
-  ['retry-after', 'Sat, 21 Nov 2026 03:00:00 GMT', { date: 'Sat, 21 Nov 2026 02:00:00 GMT' }, 3_600_000],
-  ['retry-after', 'Fri, 31 Dec 2100 23:59:59 GMT', {}, 86_400_000],
-  ['retry-after', '900000', {}, 86_400_000],
-])('the pause that %s: %s asks for is told, up to a day', async (header, value, more, retryAfterMs) => {
-  const answer = { ...error(529, 'Overloaded'), headers: { [header]: value, ...more } };
+  ['retry-after', '45', 45_000],
+  ['retry-after-ms', '90500', 90_500],
+  ['retry-after', '900000', 86_400_000],
+])('the pause that %s: %s asks for is not waited for, and told up to a day', async (header, value, retryAfterMs) => {
+  const answer = { ...error(529, 'Overloaded'), headers: { [header]: value } };
   expect(await failureOf(run([answer]))).toMatchObject({ code: 'overloaded', retryAfterMs });
   expect(server.requests).toHaveLength(1);
 });

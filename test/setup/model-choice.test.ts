@@ -125,14 +125,14 @@ test('a mistyped offline is no model: nothing is sent', async () => {
   expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining('Did you mean offline?') });
 });
 
-test('a proxy’s key of the shell is kept with the proxy’s address; a yes is no answer to which model', async () => {
+test('a proxy’s key of the shell is kept with the proxy’s address; a yes is no answer to which number', async () => {
   const person = someone();
   const server = await testModel(() => says('Hi'));
   const { apiKey, baseURL } = server.access;
   const environment = { ...person.environment, ANTHROPIC_API_KEY: apiKey, ANTHROPIC_BASE_URL: baseURL };
   const ended = await runHere(['setup', 'codex'], environment, { isTerminal: true, stdin: 'y\n9\n\ny\ny\n' });
-  expect(ended.stdout).toContain('y is neither a number of the list nor the id of a model.');
-  expect(ended.stdout).toContain('9 is neither');
+  expect(ended.stdout).toContain('y is no number of the list. A model by its id: nocturne setup --model ID.');
+  expect(ended.stdout).toContain('9 is no number');
   expect(person.kept()).toEqual({ baseUrl: baseURL });
   expect(readFileSync(join(person.home, 'endpoint-key'), 'utf8')).toBe(`${apiKey}\n`);
   expect(existsSync(join(person.home, 'key'))).toBe(false);
@@ -146,7 +146,7 @@ test('at a terminal one question shows all there is; d shows the settings, and n
   expect(ended.stdout.replace(/\s+/g, ' ')).toMatch(
     / 1 Claude Code with your login, .* 2 An API key that you type .* 3 Another endpoint .* 4 None for now \(offline\).* Not offered: Codex \(.*\) is not logged in/,
   );
-  expect(ended.stderr).toContain('Which? A number, or a model id [1] ');
+  expect(ended.stderr).toContain('Which number? [1] ');
   expect(ended.stdout).toContain('+  "model": "claude-code"');
   expect(ended.stderr).toContain('Nothing was changed.');
   expect(existsSync(person.home)).toBe(false);
