@@ -2,16 +2,15 @@
 // Opening opens the database, and no memory; a job is loaded when it is first run.
 
 import { basename } from 'node:path';
-import type { DreamEstimate } from '../../jobs/dream/dream-proposal.ts';
 import type { DreamReport, DreamRequest } from '../../jobs/dream.ts';
-import type { Edited, edit, editInPlace, pin, restore } from '../../jobs/edit.ts';
+import type { edit, editInPlace, pin, restore } from '../../jobs/edit.ts';
 import type { ExtractDeps, ExtractReport, ExtractRequest, LearnAgainRequest } from '../../jobs/extract.ts';
-import type { ForgetReport, ForgetRequest } from '../../jobs/forget.ts';
-import type { RedactReport, RedactRequest } from '../../jobs/redact.ts';
-import type { RememberReport, RememberRequest } from '../../jobs/remember.ts';
+import type { ForgetRequest } from '../../jobs/forget.ts';
+import type { RedactRequest } from '../../jobs/redact.ts';
+import type { RememberRequest } from '../../jobs/remember.ts';
 import type { Decided, ReviewRequest } from '../../jobs/review.ts';
 import type { ShareReport } from '../../jobs/share.ts';
-import type { UndoReport, UndoRequest } from '../../jobs/undo.ts';
+import type { UndoRequest } from '../../jobs/undo.ts';
 import { aroundRequests, NO_USAGE, requireAccess } from '../agent/agent-types.ts';
 import { forkAgent } from '../agent/forked.ts';
 import { tracing } from '../agent/telemetry.ts';
@@ -21,7 +20,7 @@ import { type AppError, failureOf, isAppError, onAppError } from '../base/errors
 import { canonicalPath, isStoreId } from '../base/files/directories.ts';
 import { statNow } from '../base/files/files.ts';
 import { keySource } from '../base/key.ts';
-import { type Log, openLog } from '../base/logger.ts';
+import { openLog } from '../base/logger.ts';
 import { type Clock, systemClock } from '../base/time.ts';
 import { databasePath, openDatabase } from '../db/open-database.ts';
 import type { Db } from '../db/sql.ts';
@@ -30,7 +29,7 @@ import type { Actor } from '../memory/file-rows.ts';
 import { type JobUsage, type StartedBy, usageOf } from '../memory/job-rows.ts';
 import { isUsed, Memories, type MemoryRow, memoriesAt, memoryRow } from '../memory/memories.ts';
 import { MemoryFiles } from '../memory/memory-files.ts';
-import { type Enablement, gitRoot } from '../memory/paths.ts';
+import { gitRoot } from '../memory/paths.ts';
 import { enablementFor, isByProject, memoriesOf, memoryDirFor, scopeDir } from '../memory/places.ts';
 import { noteOrigin } from '../memory/projects.ts';
 import { declinedBefore, enterSession, openTranscript, sessionDirs } from '../memory/session-rows.ts';
@@ -69,50 +68,7 @@ export interface JobOptions {
 /** Where a session ran; default: here. `config`: the settings for it; default: the app's. */
 export type At = { cwd?: string; config?: Config };
 
-export interface App {
-  config: Config;
-  clock: Clock;
-  /** Writes a line into the log of the home. */
-  log: Log;
-  db: Db;
-  memories: Memories;
-  machine: string;
-  startedBy: StartedBy;
-  /** Where the memory of a project is, or would be: nothing is opened or made. */
-  memoryDirOf(at?: At): string;
-  /** The memory of a project, or the one for all; null where nothing is kept of it. Nothing is made. */
-  findMemory(at?: At): Promise<MemoryRow | null>;
-  /** The same, made where there is none; `isLook`: in the database alone. */
-  memoryFor(at?: At & { isLook?: boolean }): Promise<MemoryRow>;
-  /** The user's in all projects, made where there is none; null where that scope is off. */
-  userMemory(): Promise<MemoryRow | null>;
-  files(memory: MemoryRow): MemoryFiles;
-  /** Whether nocturne may work unasked for a session that ran there; without `cwd`, whether it may anywhere. */
-  standing(at?: At): Promise<Enablement>;
-  /** The same for all sessions that a memory has seen: off where every one of their projects is. */
-  standingOf(memory: MemoryRow): Promise<Enablement>;
-  /** Ids of the memories that the agent of a session may write to. */
-  writableFor(at: At, memory: MemoryRow): Promise<string[]>;
-  extract(request: ExtractRequest, options?: JobOptions): Promise<ExtractReport>;
-  dream(
-    memory: MemoryRow,
-    request: Omit<DreamRequest, 'startedBy'> & { review?: boolean },
-    options?: JobOptions,
-  ): Promise<DreamReport & { shared?: ShareReport }>;
-  /** What a dream would send now, and about what it would cost. */
-  estimateDream(memory: MemoryRow, request: { instructions?: string }): Promise<DreamEstimate>;
-  learnAgain(memory: MemoryRow, request: LearnAgainRequest, options?: JobOptions): Promise<ExtractReport[]>;
-  remember(memory: MemoryRow, request: RememberRequest): Promise<RememberReport>;
-  forget(memory: MemoryRow, request: ForgetRequest): Promise<ForgetReport>;
-  undo(request: UndoRequest, actor?: Actor): Promise<UndoReport>;
-  edit(of: Parameters<typeof edit>[0]): Promise<Edited>;
-  editInPlace(of: Parameters<typeof editInPlace>[0]): ReturnType<typeof editInPlace>;
-  pin(of: Parameters<typeof pin>[0]): Promise<Edited>;
-  restore(of: Parameters<typeof restore>[0]): Promise<Edited>;
-  review(memory: MemoryRow, request: ReviewRequest): Promise<Decided[]>;
-  redact(request: RedactRequest): Promise<RedactReport>;
-  close(): Promise<void>;
-}
+export type App = Awaited<ReturnType<typeof openApp>>;
 
 const NO_SPEND: JobUsage = { ...NO_USAGE, microUsd: 0 };
 
@@ -126,7 +82,7 @@ async function clockOf(db: Db, { clock }: Pick<Config, 'clock'>): Promise<Clock>
   return { now: () => new Date(clock.now().getTime() + aheadMs) };
 }
 
-export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
+export async function openApp(given: Config, parts: Parts = {}) {
   const { home } = given;
   const isLost = !given.databaseUrl && isUsed(home) && !statNow(databasePath(home))?.bytes;
   const db = await openDatabase({ home, url: given.databaseUrl });
@@ -316,12 +272,29 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
   };
   const self = { db, clock, config };
   return {
-    ...{ config, clock, log, db, memories, machine: memories.machine, startedBy },
-    ...{ memoryDirOf, memoryFor, userMemory: () => userMemory(), standing, standingOf, writableFor },
-    findMemory: async (at) => findAt(memoryDirOf(at)),
-    files: (memory) => new MemoryFiles(memories, memory),
-    extract: (request, options = {}) => extractBy('extract', request, options),
-    async dream(memory, { review = config.review, ...request }, options = {}) {
+    ...{ config, clock, log, db, memories, startedBy },
+    machine: memories.machine,
+    /** Where the memory of a project is, or would be: nothing is opened or made. */
+    memoryDirOf,
+    /** The memory of a project, or the one for all; null where nothing is kept of it. Nothing is made. */
+    findMemory: async (at?: At): Promise<MemoryRow | null> => findAt(memoryDirOf(at)),
+    /** The same, made where there is none; `isLook`: in the database alone. */
+    memoryFor,
+    /** The user's in all projects, made where there is none; null where that scope is off. */
+    userMemory: () => userMemory(),
+    files: (memory: MemoryRow) => new MemoryFiles(memories, memory),
+    /** Whether nocturne may work unasked for a session that ran there; without `cwd`, whether it may anywhere. */
+    standing,
+    /** The same for all sessions that a memory has seen: off where every one of their projects is. */
+    standingOf,
+    /** Ids of the memories that the agent of a session may write to. */
+    writableFor,
+    extract: (request: ExtractRequest, options: JobOptions = {}) => extractBy('extract', request, options),
+    async dream(
+      memory: MemoryRow,
+      { review = config.review, ...request }: Omit<DreamRequest, 'startedBy'> & { review?: boolean },
+      options: JobOptions = {},
+    ): Promise<DreamReport & { shared?: ShareReport }> {
       const { dream } = await import('../../jobs/dream.ts');
       const { excerptTokens: requestTokens, holdDays, forgetDays: archiveAfterDays } = config;
       const more = { memory, requestTokens, holdDays, archiveAfterDays, needsApproval: review };
@@ -342,37 +315,41 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
       const report = await told('dream', dreamed, { id: memory.id });
       return { ...report, shared: await shareAfter(memory, report.job, options.shareFrom) };
     },
-    async estimateDream(memory, request) {
+    /** What a dream would send now, and about what it would cost. */
+    async estimateDream(memory: MemoryRow, request: { instructions?: string }) {
       const { estimateDream } = await import('../../jobs/dream/dream-proposal.ts');
       const { model, zone, excerptTokens: requestTokens } = config;
       const price = priceOf(model, config.prices);
       return estimateDream(request, { memories, memory, clock, zone, requestTokens, model, price });
     },
-    async learnAgain(memory, request, options = {}) {
+    async learnAgain(memory: MemoryRow, request: LearnAgainRequest, options: JobOptions = {}) {
       const { learnAgain } = await import('../../jobs/extract.ts');
       const extract = (each: ExtractRequest) => extractBy('reprocess', each, { ...options, memory });
       return learnAgain(request, { sql: db, memory, extract, onReport: options.onReport });
     },
-    remember: async (memory, request) =>
+    remember: async (memory: MemoryRow, request: RememberRequest) =>
       (await import('../../jobs/remember.ts')).remember(request, { memory, memories, zone: config.zone }),
-    async forget(memory, request) {
+    async forget(memory: MemoryRow, request: ForgetRequest) {
       const { forget } = await import('../../jobs/forget.ts');
       const user = memory.id === (await findAt(userDir))?.id ? null : await findAt(userDir);
       return forget(request, { memories, memory, userMemory: user });
     },
-    undo: async (request, actor) => (await import('../../jobs/undo.ts')).undo(request, { memories, actor }),
-    edit: async (of) => (await import('../../jobs/edit.ts')).edit(of, { memories }),
-    editInPlace: async (of) => (await import('../../jobs/edit.ts')).editInPlace(of, { memories }),
-    pin: async (of) => (await import('../../jobs/edit.ts')).pin(of, { memories }),
-    restore: async (of) => (await import('../../jobs/edit.ts')).restore(of, { memories }),
-    async review(memory, request) {
+    undo: async (request: UndoRequest, actor?: Actor) =>
+      (await import('../../jobs/undo.ts')).undo(request, { memories, actor }),
+    edit: async (of: Parameters<typeof edit>[0]) => (await import('../../jobs/edit.ts')).edit(of, { memories }),
+    editInPlace: async (of: Parameters<typeof editInPlace>[0]) =>
+      (await import('../../jobs/edit.ts')).editInPlace(of, { memories }),
+    pin: async (of: Parameters<typeof pin>[0]) => (await import('../../jobs/edit.ts')).pin(of, { memories }),
+    restore: async (of: Parameters<typeof restore>[0]) =>
+      (await import('../../jobs/edit.ts')).restore(of, { memories }),
+    async review(memory: MemoryRow, request: ReviewRequest) {
       const { review } = await import('../../jobs/review.ts');
       const decided = await review(request, { memories, memory, requestTokens: config.excerptTokens });
       const isDone = ({ outcome }: Decided) => outcome === 'accepted' || outcome === 'edited';
       for (const { job } of decided.filter(isDone)) await shareAfter(memory, job);
       return decided;
     },
-    redact: async (request) => (await import('../../jobs/redact.ts')).redact(request, { memories }),
+    redact: async (request: RedactRequest) => (await import('../../jobs/redact.ts')).redact(request, { memories }),
     async close() {
       forked.close();
       await memories.close();
