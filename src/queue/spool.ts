@@ -79,7 +79,7 @@ export function isAgentName(name: unknown): name is AgentName {
 /** A file that was begun so long ago belongs to a hook that was killed. */
 const ABANDONED_MS = 60_000;
 
-export function spoolDir(home: string): string {
+function spoolDir(home: string): string {
   return join(home, 'spool');
 }
 
