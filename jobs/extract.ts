@@ -211,7 +211,6 @@ async function extractPending(opened: Opened, run: Run): Promise<ExtractEnd> {
   let plan: Plan = { wanted, excerptTokens: deps.excerptTokens, attempts: request.attempts };
   let outcome: ExtractEnd['outcome'] = 'nothing-new';
   const read = new Set<string>();
-  const counted = new Map<string | undefined, SpendPorts>();
   for (;;) {
     // 2.
     const at = { memories, memory: memory.id, row: run.row, job: report.job };
@@ -222,11 +221,7 @@ async function extractPending(opened: Opened, run: Run): Promise<ExtractEnd> {
     if (byCode.length + pending.size === 0) break;
     const { row, job } = await begin(opened, run);
     const by = { job, actor: { kind: 'job', id: job }, claim: deps.claim } as const;
-    const spend = (continued?: string) => {
-      const ports = counted.get(continued) ?? deps.spendOf(job, { continued });
-      counted.set(continued, ports);
-      return ports;
-    };
+    const spend = (continued?: string) => deps.spendOf(job, { continued });
     const { instructions } = request;
     const extraction: Extraction = { ...opened, sessionId: row.id, by, spend, reopened, instructions };
     // 3.

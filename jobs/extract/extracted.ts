@@ -4,7 +4,7 @@
 
 import { type Day, dayOf } from '../../src/base/time.ts';
 import type { Sql } from '../../src/db/sql.ts';
-import { commitAll, type Plan, withRows } from '../../src/memory/commit.ts';
+import { commit, commitAll, type Plan, withRows } from '../../src/memory/commit.ts';
 import {
   cover,
   type EntryRow,
@@ -52,12 +52,9 @@ export async function commitExtracted(
   const { session, sessionId, memory, userMemory, by, reopened } = extraction;
   const now = memories.clock.now();
   const targets = [memory, ...(userMemory ? [userMemory] : [])];
-  const days = [
-    ...new Set([
-      ...ranges.map(({ turn }) => dayOf(turn.at ?? now, zone)),
-      ...(await daysBefore(memories.db, extraction, ranges)),
-    ]),
-  ];
+  const logs = [...new Set(ranges.map(({ turn }) => logPath(dayOf(turn.at ?? now, zone))))];
+  // What a turn gave before may stand in any log.
+  const paths = reopened.size > 0 ? 'all' : logs;
   const signs = [homeName(session.cwd), authorIn(excerpt.tried)].filter((sign) => sign !== undefined);
   let kept: EntryRow[] = [];
   const plan = async (sql: Sql): Promise<Plan[]> => {
@@ -107,16 +104,16 @@ export async function commitExtracted(
     }
     kept = entries.map((entry) => standing.get(entry.id) ?? entry);
     const covered = async (change: Change) => {
-      for (const range of ranges) {
-        const day = dayOfTurn.get(range.turn.id) as Day;
-        await cover(change, range.turn, rangeRow(range, { extraction, state: 'done', day }));
+      for (const { turn, begins, through } of ranges) {
+        const row = { session: sessionId, memory: memory.id, begins, through, state: 'done', reason: null } as const;
+        await cover(change, turn, { ...row, day: dayOfTurn.get(turn.id) as Day });
       }
     };
     return plans.map((each, at) => (at > 0 ? each : withRows(each, covered)));
   };
   await commitAll(
     memories,
-    targets.map(({ id }) => ({ memory: id, paths: days.map(logPath) })),
+    targets.map(({ id }) => ({ memory: id, paths })),
     by,
     plan,
   );
@@ -164,30 +161,20 @@ function planOf({
 /** Covers ranges without extracting them. */
 export async function coverRanges(
   covered: readonly { range: TurnRange; state: TurnState; reason: SkipReason | null }[],
-  extraction: Extraction,
+  { sessionId, memory, by }: Extraction,
   { memories, zone }: Pick<ExtractedDeps, 'memories' | 'zone'>,
 ): Promise<void> {
-  const { memory, by } = extraction;
   const now = memories.clock.now();
-  await commitAll(memories, [{ memory: memory.id, paths: [] }], by, async () => [
-    {
-      files: [],
-      async rows(change) {
-        for (const { range, state, reason } of covered) {
-          const day = dayOf(range.turn.at ?? now, zone);
-          await cover(change, range.turn, { ...rangeRow(range, { extraction, state, day }), reason });
-        }
-      },
+  await commit(memories, { memory: memory.id, paths: [] }, by, async () => ({
+    files: [],
+    async rows(change) {
+      for (const { range, state, reason } of covered) {
+        const { turn, begins, through } = range;
+        const row = { session: sessionId, memory: memory.id, begins, through, state, reason };
+        await cover(change, turn, { ...row, day: dayOf(turn.at ?? now, zone) });
+      }
     },
-  ]);
-}
-
-function rangeRow(
-  { begins, through }: TurnRange,
-  { extraction, state, day }: { extraction: Extraction; state: TurnState; day: Day },
-) {
-  const { sessionId: session, memory } = extraction;
-  return { session, memory: memory.id, begins, through, state, reason: null, day };
+  }));
 }
 
 /** The entries in a memory that a reopened turn gave before, as far as it is looked at again. */
@@ -208,12 +195,6 @@ async function replaceable(
     const at = ids.indexOf(row.evidence[0]?.message ?? '');
     return at === -1 || range.begins === '' || at >= ids.indexOf(range.begins);
   });
-}
-
-async function daysBefore(sql: Sql, extraction: Extraction, ranges: readonly TurnRange[]): Promise<Day[]> {
-  const memories = [extraction.memory, extraction.userMemory].flatMap((memory) => memory?.id ?? []);
-  const rows = await Promise.all(memories.map((memory) => replaceable(sql, memory, { extraction, ranges })));
-  return rows.flat().map(({ day }) => day);
 }
 
 function reportedEntry(
