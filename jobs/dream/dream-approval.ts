@@ -22,6 +22,7 @@ import { type Checked, changesOf, type DreamOutput, type LandAt, landTopics, set
 import {
   contextOf,
   type DraftTopic,
+  goneHolding,
   type NightContext,
   type NightEntry,
   openTopic,
@@ -57,7 +58,7 @@ export function proposeOperations(checked: Checked, at: LandAt, madeBy: Proposal
 }
 
 /** The files that operations touch or rest on, as the context has them. */
-export function basesOf(operations: Operation[], context: NightContext): FileBase[] {
+function basesOf(operations: Operation[], context: NightContext): FileBase[] {
   const bases = new Map<string, FileBase>();
   const add = (path: string, topic: DraftTopic | undefined, lines: Iterable<string>) => {
     const known = bases.get(path);
@@ -84,16 +85,10 @@ export async function contextOfProposal(
   { entries, files: bases }: Proposal,
   { sql, memory, files }: Pick<ProposalPlace, 'sql' | 'memory' | 'files'>,
 ): Promise<{ context: NightContext; fresh: NightEntry[]; gone: NightEntry[] }> {
-  const lines = new Map([...files.values()].map(({ id, topic }) => [id, new Set(topic.lines.map(({ id }) => id))]));
-  const rows = await entriesAmong(sql, memory, { column: 'id', of: entries.map(({ id }) => id) });
-  const isGone = new Set(entries.flatMap((base) => (base.isGone ? base.id : [])));
-  const gone: NightEntry[] = [];
-  for (const entry of rows.filter(({ id }) => isGone.has(id))) {
-    const select = 'select file, line from rests where memory = ? and source = ?';
-    const holds = await sql.all<{ file: string; line: string }>(select, memory, entry.id);
-    gone.push({ ...entry, holds: holds.filter(({ file, line }) => lines.get(file)?.has(line)) });
-  }
-  const fresh = rows.filter(({ id }) => !isGone.has(id));
+  const { fresh: waiting = [], gone: lost = [] } = Object.groupBy(entries, ({ isGone }) => (isGone ? 'gone' : 'fresh'));
+  const fresh = await entriesAmong(sql, memory, { column: 'id', of: waiting.map(({ id }) => id) });
+  const ids = new Set(lost.map(({ id }) => id));
+  const gone = ids.size > 0 ? (await goneHolding(sql, memory, files)).filter(({ id }) => ids.has(id)) : [];
   const context = await contextOf(fresh, files);
   for (const { path } of bases) await openTopic(path, { sql, memory, files, context });
   return { context, fresh, gone };
