@@ -2,7 +2,6 @@
 
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
-import { answerPrompt } from '../../src/hook/prompt-recall.ts';
 import { answerHook, recallFor } from '../../src/hook/start-recall.ts';
 import { openApp } from '../../src/worker/compose.ts';
 import { API, USER } from '../support/memory-world.ts';
@@ -15,7 +14,7 @@ const topic = (name: string, line: string) =>
 async function onPostgres() {
   const [home, cwd, database] = [tempDir(), tempDir(), await ownDatabase()];
   const environment = { HOME: home, NOCTURNE_DATABASE_URL: database.url, NOCTURNE_NOW: '2026-11-21T02:00:00Z' };
-  const config = { ...(await loadConfig({}, environment)), recallPrompts: true };
+  const config = await loadConfig({}, environment);
   const app = await openApp(config);
   onTestFinished(async () => {
     await app.close();
@@ -58,15 +57,6 @@ test.skipIf(noPostgres !== '')(
     ]);
   },
 );
-
-test.skipIf(noPostgres !== '')(`a prompt is told what is near, once ${noPostgres}`, async () => {
-  const { config, input } = await onPostgres();
-  const prompt = { ...input, hook_event_name: 'UserPromptSubmit', prompt: 'Does the gateway listen on port 5433?' };
-  const said = await answerPrompt(config, { input: prompt, isOver: () => false });
-  expect(said).toContain('- [written by a program] The gateway listens on port 5433.');
-  expect(said).not.toContain('alpha');
-  expect(await answerPrompt(config, { input: prompt, isOver: () => false })).toBe('');
-});
 
 test('where the database is away a session begins with a sentence, and nothing else', async () => {
   const [home, cwd] = [tempDir(), tempDir()];

@@ -1,7 +1,6 @@
 // The Redis that the tests can reach, and what they measure there.
 
 import { Queue } from 'bullmq';
-import { vi } from 'vitest';
 import { openRedis } from '../../src/queue/redis.ts';
 
 export const REDIS = process.env.REDIS_URL ?? 'redis://127.0.0.1:6379';
@@ -26,11 +25,6 @@ export async function forget(url: string, namespace: string): Promise<void> {
   await queue.obliterate({ force: true });
   await queue.close();
   redis.close();
-}
-
-/** Until `check` no longer throws. */
-export function eventually(check: () => unknown): Promise<unknown> {
-  return vi.waitFor(check, { timeout: 120_000, interval: 20 });
 }
 
 /**

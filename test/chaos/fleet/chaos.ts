@@ -128,9 +128,9 @@ async function work(run: Run, random: ReturnType<typeof seeded>): Promise<void> 
     const waiting = await looks.waiting();
     if (elapsed() - saidAt > 5_000) {
       saidAt = elapsed();
-      const { items, sessions, dreams } = waiting;
+      const { items, dreams } = waiting;
       say(
-        `${Math.round(elapsed() / 1000)} s: ${items} items, ${sessions} sessions, ${dreams} dreams wait; ${model.replies()} requests; ${JSON.stringify(fleet.counts)}`,
+        `${Math.round(elapsed() / 1000)} s: ${items} items, ${dreams} dreams wait; ${model.replies()} requests; ${JSON.stringify(fleet.counts)}`,
       );
     }
     const isDone = Object.values(waiting).every((count) => count === 0);
@@ -183,11 +183,10 @@ async function reachCeiling(run: Run, random: ReturnType<typeof seeded>): Promis
     await looks.hasten();
     await after(LOOK_MS);
   }
-  const { items, sessions } = await looks.waiting();
+  const { items } = await looks.waiting();
   if (mostSpent === before.spent) run.violations.push('Nothing was asked below the ceiling.');
-  if (items + sessions === 0)
-    run.violations.push(`The ceiling held nothing back: ${run.model.replies() - asked} requests.`);
-  return { limit, mostSpent, refused: items + sessions };
+  if (items === 0) run.violations.push(`The ceiling held nothing back: ${run.model.replies() - asked} requests.`);
+  return { limit, mostSpent, refused: items };
 }
 
 /** Tokens: one request as it is reserved, and half of what the model says that a session took. */

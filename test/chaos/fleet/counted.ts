@@ -46,7 +46,6 @@ export function looksInto(url: string) {
   return {
     waiting: async () => ({
       items: await count("select count(*) from inbox where state = 'waiting' and kind <> 'dream'"),
-      sessions: 0,
       dreams: await count("select count(*) from job where id like 'drm%' and ended_at is null"),
     }),
     async spend() {

@@ -39,8 +39,6 @@ export function noOwnServer(): string | null {
   return isRoot && spawnSync('id', ['postgres']).status !== 0 ? 'skipped, root needs a user postgres' : null;
 }
 
-export type OwnServer = Awaited<ReturnType<typeof ownServer>>;
-
 export async function ownServer() {
   const port = await refusedPort();
   const dir = mkdtempSync(join(tmpdir(), 'nocturne-postgres-'));

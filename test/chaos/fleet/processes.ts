@@ -27,8 +27,6 @@ export interface Member extends Program {
   url?: string;
 }
 
-export type Fleet = Awaited<ReturnType<typeof startFleet>>;
-
 /** Every other machine's clock is right, the others' are minutes ahead or behind. */
 const aheadOf = (nth: number) => (nth % 2 === 1 ? (nth % 4 === 1 ? 1 : -1) * 240_000 : 0);
 
