@@ -95,30 +95,21 @@ function isHighSurrogate(text: string, at: number): boolean {
 const PASTE_HEAD_CHARACTERS = 1_000;
 const PASTE_TAIL_CHARACTERS = 500;
 
-/** The redacted text of `segment` with its long pastes cut. One that redaction leaves unplaced stays whole. */
+/** The redacted text of `segment` with its long pastes cut. One that is not found there as it is redacted by itself stays whole. */
 export async function cutLongPastes(
   segment: Segment,
   redacted: string,
   redact: (text: string) => Promise<{ text: string }>,
 ): Promise<string> {
-  /** Where a place of the segment's text is in the redacted one: behind the same words, redacted by themselves. */
-  const placeOf = async (at: number) => {
-    if (redacted === segment.text || at === 0) return at;
-    if (at === segment.text.length) return redacted.length;
-    const before = (await redact(segment.text.slice(0, at))).text;
-    return redacted.startsWith(before) ? before.length : null;
-  };
   let text = '';
   let done = 0;
-  for (const paste of segment.longPastes ?? []) {
-    const [start, end] = [await placeOf(paste.start), await placeOf(paste.end)];
-    if (start === null || end === null || start < done || end - start <= PASTE_HEAD_CHARACTERS + PASTE_TAIL_CHARACTERS)
-      continue;
-    const pasted = redacted.slice(start, end);
-    text +=
-      redacted.slice(done, start) +
-      keepEnds(pasted, PASTE_HEAD_CHARACTERS, PASTE_TAIL_CHARACTERS, 'characters of a paste');
-    done = end;
+  for (const { start, end } of segment.longPastes ?? []) {
+    const pasted = (await redact(segment.text.slice(start, end))).text;
+    const at = redacted.indexOf(pasted, done);
+    if (at === -1 || pasted.length <= PASTE_HEAD_CHARACTERS + PASTE_TAIL_CHARACTERS) continue;
+    const cut = keepEnds(pasted, PASTE_HEAD_CHARACTERS, PASTE_TAIL_CHARACTERS, 'characters of a paste');
+    text += redacted.slice(done, at) + cut;
+    done = at + pasted.length;
   }
   return text + redacted.slice(done);
 }

@@ -258,21 +258,14 @@ class ClaudeCodeReader implements RecordReader {
 
   /** No record is waited for of what was queued and given before an instant; what was never given is left over. */
   #closeQueue(before?: string): void {
-    this.#decideGiven(before);
+    for (const { message } of this.#queue.decide(before)) {
+      if (!message) continue;
+      this.#undecided.delete(message);
+      if (!this.#seen.add(message.id)) this.#withdraw(message);
+    }
     for (const left of this.#queue.clear()) {
       const message = this.#queuedMessage(left);
       if (message && this.#seen.add(message.id)) this.#ready.push(message);
-    }
-  }
-
-  #decideGiven(before?: string): void {
-    for (const given of this.#queue.decide(before)) {
-      const { message } = given;
-      if (!message) continue;
-      // From here on it is handed out at any time, so nothing takes it back.
-      given.message = undefined;
-      this.#undecided.delete(message);
-      if (!this.#seen.add(message.id)) this.#withdraw(message);
     }
   }
 

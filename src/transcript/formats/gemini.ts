@@ -75,15 +75,13 @@ function parentOf(agent: string, path: string): string {
 
 /** Where a project's directory stands, as Gemini CLI writes it beside its sessions. */
 const ROOT_FILE = '.project_root';
-/** No more directories are compared with the hash. */
-const MOST_COMPARED = 10_000;
 const LONGEST_PATH = 500;
 
 /** The project's directory: what stands beside the sessions, or what a path in a record leads through, if it has the hash. */
 function findRoot(projectHash: unknown, path: string, records: Iterable<JsonObject>): string | undefined {
   const compared = new Set<string>();
   const isRoot = (directory: string): boolean => {
-    if (compared.has(directory) || compared.size === MOST_COMPARED) return false;
+    if (compared.has(directory)) return false;
     compared.add(directory);
     return hash('sha256', directory) === projectHash;
   };

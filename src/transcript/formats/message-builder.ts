@@ -139,14 +139,9 @@ export function toMessage(said: Said, { at, cwd, branch, isSidechain = false, is
   return isAbandoned ? { ...message, speaker: 'harness', beginsTurn: false, isAbandoned } : message;
 }
 
-/** Nearly every timestamp, without the cost of parsing it; only the end of February is left to the calendar. */
-const USUAL_INSTANT =
-  /^\d{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?Z$/;
-
 /** The time of a record, unchanged; undefined where it is none. */
 export function instantOf(value: unknown): string | undefined {
-  if (typeof value !== 'string') return undefined;
-  return USUAL_INSTANT.test(value) || isInstant(value) ? value : undefined;
+  return isInstant(value) ? value : undefined;
 }
 
 /** Something said, in Anthropic's blocks. */
