@@ -4,8 +4,8 @@
 
 import { afterRestore, type Restored } from '../../jobs/after-restore.ts';
 import { type RedactReport, redactVersion } from '../../jobs/redact.ts';
-import { type Config, loadConfig } from '../base/config/config.ts';
-import { AppError, describeError } from '../base/errors.ts';
+import { loadConfig } from '../base/config/config.ts';
+import { AppError } from '../base/errors.ts';
 import { canonicalPath } from '../base/files/directories.ts';
 import { statNow } from '../base/files/files.ts';
 import { sayCount } from '../base/text/wording.ts';
@@ -273,41 +273,26 @@ function tellRedacted(
 }
 
 interface DoctorOptions {
-  online?: boolean;
+  online: boolean;
   json?: boolean;
 }
 
 const doctor: CommandSpec<DoctorOptions> = {
   name: 'doctor',
   about: 'check that everything works, and say what to do',
-  options: [
-    ['--no-online', 'do not ask the model, which is one request of a few tokens'],
-    ['--online', 'ask the model', { isHidden: true }],
-  ],
+  options: [['--no-online', 'do not ask the model, which is one request of a few tokens']],
   json: '{ isFine, checks: [{ what, state, found, remedy? }] }',
   more: 'Looks at hooks, key, queue, worker, schedule and memories. Exit code: 0 fine, 3 something needs a person.',
   examples: ['doctor', 'doctor --no-online'],
   async run({ options }) {
-    const { checked, config } = await examineAll(options);
-    const say = (check: Checked) => (config ? plainly(describeChecked(check), config) : describeChecked(check));
+    const [config, { examine }] = await Promise.all([loadConfig(), import('../setup/doctor.ts')]);
+    const checked = await examine(config, { cwd: process.cwd(), isOnline: options.online });
+    const say = (check: Checked) => plainly(describeChecked(check), config);
     const isFine = checked.every(({ state }) => state !== 'fail');
     print(options.json ? { isFine, checks: checked } : checked.map(say).join('\n'));
     process.exitCode = isFine ? EXIT.fine : EXIT.attention;
   },
 };
-
-async function examineAll({ online }: DoctorOptions): Promise<{ checked: Checked[]; config?: Config }> {
-  const [{ examine }, { fail }] = await Promise.all([import('../setup/doctor.ts'), import('../setup/checks.ts')]);
-  let config: Config;
-  try {
-    config = await loadConfig();
-  } catch (error) {
-    // Nothing else can be judged without them.
-    const trouble = fail('settings', describeError(error), 'Fix config.json, then run nocturne doctor again.');
-    return { checked: [trouble] };
-  }
-  return { checked: await examine(config, { cwd: process.cwd(), isOnline: online ?? true }), config };
-}
 
 function describeChecked({ what, state, found, remedy }: Checked): string {
   return `${state.padEnd(4)}  ${what}: ${found}${remedy ? `\n      ${remedy}` : ''}`;

@@ -205,25 +205,11 @@ export function parsed<T>(read: (text: string) => T | undefined, problem: string
   };
 }
 
-/** Reads an option that is a count. */
-export function countUpTo(most: number): (text: string) => number {
-  const count = (text: string) => (/^[1-9]\d*$/.test(text) && Number(text) <= most ? Number(text) : undefined);
-  return parsed(count, `Give a whole number from 1 to ${most}.`);
+/** Reads an option that is a whole number. */
+export function wholeFrom(least: number, most: number): (text: string) => number {
+  const read = (text: string) => {
+    const number = /^\d{1,15}$/.test(text) ? Number(text) : -1;
+    return least <= number && number <= most ? number : undefined;
+  };
+  return parsed(read, `Give a whole number from ${least} to ${most}.`);
 }
-
-/** Reads an option that is a whole number from 0. */
-export const wholeNumber = parsed(
-  (text) => (/^\d{1,15}$/.test(text) ? Number(text) : undefined),
-  'Give a whole number, 0 or more.',
-);
-
-/** An amount of US dollars, 0 or more; undefined where it is none. */
-export function dollars(text: string): number | undefined {
-  return /^\d{1,9}(?:\.\d+)?$/.test(text) ? Number(text) : undefined;
-}
-
-/** Reads an option that is a port; 0: a free one. */
-export const portOf = parsed(
-  (text) => (/^\d+$/.test(text) && Number(text) < 65_536 ? Number(text) : undefined),
-  'Give a port, 0 to 65535.',
-);

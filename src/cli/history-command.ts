@@ -18,7 +18,7 @@ import { EXIT, note, print, printRaw, printTable } from '../terminal/output.ts';
 import { sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { placeOf } from '../worker/whose-memory.ts';
-import { type CommonOptions, countUpTo, MEMORY, memoryHere, requirePerson, undoCommand } from './cli-options.ts';
+import { type CommonOptions, MEMORY, memoryHere, requirePerson, undoCommand, wholeFrom } from './cli-options.ts';
 import { fileNamed, topicFile, topicNames } from './named-topics.ts';
 import type { Call, CommandSpec } from './spec.ts';
 
@@ -47,7 +47,7 @@ const show: CommandSpec<ShowOptions, [string | undefined]> = {
     ['--edit', 'open it in your editor; without a file, the whole memory'],
     ['--pin', 'jobs leave the topic as it is', { conflicts: ['history', 'diff', 'edit', 'unpin'] }],
     ['--unpin', 'jobs may change the topic again', { conflicts: ['history', 'diff', 'edit'] }],
-    ['--limit <n>', 'with --history: how many versions', { default: 20, parse: countUpTo(1_000) }],
+    ['--limit <n>', 'with --history: how many versions', { default: 20, parse: wholeFrom(1, 1_000) }],
     ...MEMORY,
   ],
   json: `{ path, text }, or with --version the version and its text; with --history ${HISTORY_JSON}; with --diff { path, from, to, diff }; with --edit { path }, and nothing is opened; with --pin and --unpin { path, pinned, changed }`,

@@ -9,7 +9,7 @@ import { ApiKeys, type KeyRow, RIGHTS, type Right } from '../server/api-keys.ts'
 import { note, print, printTable } from '../terminal/output.ts';
 import { sayTime } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
-import { type CommonOptions, configFor, dollars, parsed, requirePerson, storeNamed, theOne } from './cli-options.ts';
+import { type CommonOptions, configFor, parsed, requirePerson, storeNamed, theOne } from './cli-options.ts';
 import type { Call, CommandSpec } from './spec.ts';
 
 const SHAPE =
@@ -168,7 +168,7 @@ const createKey: CommandSpec<NewKeyOptions> = {
     [
       '--day-usd <amount>',
       'what its dreams may cost in a day',
-      { parse: parsed(dollars, 'It must be an amount of US dollars, 0 or more.') },
+      { parse: parsed(dollarsOf, 'It must be an amount of US dollars, 0 or more.') },
     ],
   ],
   json: `{ key, ...${KEY_SHAPE} }`,
@@ -253,6 +253,10 @@ function keyCells({ id, name, tenant, memories, rights, revokedAt, isOff }: KeyR
     which,
     revokedAt ? `revoked ${sayTime(revokedAt, { clock, zone })}` : off,
   ];
+}
+
+function dollarsOf(text: string): number | undefined {
+  return /^\d{1,9}(?:\.\d+)?$/.test(text) ? Number(text) : undefined;
 }
 
 function rightsOf(text: string): Right[] | undefined {

@@ -24,7 +24,7 @@ import { dayAmong, sayFate, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { refusedOf } from '../worker/session-fate.ts';
 import { type NamedSession, namesOf, placeOf, sayHere, whoseMemory } from '../worker/whose-memory.ts';
-import { type CommonOptions, countUpTo, isNamed, MEMORY, memoriesFor, memoryHere } from './cli-options.ts';
+import { type CommonOptions, isNamed, MEMORY, memoriesFor, memoryHere, wholeFrom } from './cli-options.ts';
 import { stateOf } from './printer.ts';
 import type { CommandSpec } from './spec.ts';
 
@@ -53,7 +53,7 @@ const list: CommandSpec<ListOptions> = {
       { conflicts: ['type', 'all'] },
     ],
     ['--sessions', 'the sessions that were read, and what was learned from each', { conflicts: ['type', 'day'] }],
-    ['--limit <n>', 'with --sessions: how many, newest first', { default: 10, parse: countUpTo(1_000) }],
+    ['--limit <n>', 'with --sessions: how many, newest first', { default: 10, parse: wholeFrom(1, 1_000) }],
     ['--all', 'of all projects', { conflicts: ['memory', 'scope'] }],
     ...MEMORY,
   ],
@@ -187,7 +187,7 @@ const search: CommandSpec<CommonOptions & { limit: number; all?: boolean }, [str
   about: 'find words in topics, entries and logs, best first',
   args: [['<query...>', 'words or their beginnings, and "phrases" that must be there']],
   options: [
-    ['--limit <n>', 'how many results', { default: 20, parse: countUpTo(10_000) }],
+    ['--limit <n>', 'how many results', { default: 20, parse: wholeFrom(1, 10_000) }],
     ['--all', 'in all projects', { conflicts: ['memory', 'scope'] }],
     ...MEMORY,
   ],

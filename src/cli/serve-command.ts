@@ -25,7 +25,7 @@ import type { Running, ServeOptions as ServingOptions } from '../server/serve.ts
 import { EXIT, note, print } from '../terminal/output.ts';
 import type { AttachedStore, ToolCall } from '../tools/mcp-server.ts';
 import type { App } from '../worker/compose.ts';
-import { type CommonOptions, portOf, wholeNumber, withApp } from './cli-options.ts';
+import { type CommonOptions, wholeFrom, withApp } from './cli-options.ts';
 import type { CommandSpec } from './spec.ts';
 
 const LOOPBACK = ['127.0.0.1', 'localhost', '::1'];
@@ -51,7 +51,7 @@ const serve: CommandSpec<ServeOptions> = {
   about: "serve memory stores over HTTP, for programs that use Anthropic's SDK",
   options: [
     ['--host <name>', 'where to listen', { default: '127.0.0.1' }],
-    ['--port <number>', 'port; 0: a free one', { parse: portOf, default: 4114 }],
+    ['--port <number>', 'port; 0: a free one', { parse: wholeFrom(0, 65_535), default: 4114 }],
     ['--socket <path>', 'listen on a socket of the file system, for this user alone', { conflicts: ['port', 'host'] }],
     ['--projects', 'also the memories of projects, for keys without --stores'],
     ['--tls-cert <file>', 'certificate, PEM'],
@@ -59,8 +59,16 @@ const serve: CommandSpec<ServeOptions> = {
     ['--behind-proxy', 'a proxy before it speaks TLS; allows another --host'],
     ['--url <url...>', 'an address that clients use', { default: [] }],
     ['--cors <origin...>', 'an origin whose pages may send requests', { default: [] }],
-    ['--creates <number>', 'changes a minute that a key may make; 0: no limit', { parse: wholeNumber, default: 300 }],
-    ['--reads <number>', 'reads a minute that a key may make; 0: no limit', { parse: wholeNumber, default: 1_200 }],
+    [
+      '--creates <number>',
+      'changes a minute that a key may make; 0: no limit',
+      { parse: wholeFrom(0, 1e9), default: 300 },
+    ],
+    [
+      '--reads <number>',
+      'reads a minute that a key may make; 0: no limit',
+      { parse: wholeFrom(0, 1e9), default: 1_200 },
+    ],
     ['--no-worker', 'start no worker; dreams wait until there is one'],
   ],
   json: '{ url, key? }',

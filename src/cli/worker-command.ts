@@ -4,16 +4,17 @@
 import { resolve } from 'node:path';
 import { AppError } from '../base/errors.ts';
 import { canonicalPath } from '../base/files/directories.ts';
+import { sayCount } from '../base/text/wording.ts';
 import { formatIn } from '../base/time.ts';
 import { memoryRow } from '../memory/memories.ts';
 import { gitRoot, pausedAt, pauseEnd } from '../memory/paths.ts';
 import { sessionRow } from '../memory/session-rows.ts';
 import { wholeId } from '../memory/short-ids.ts';
-import { closeBreaker, gateOf } from '../queue/breaker.ts';
+import { closeBreaker } from '../queue/breaker.ts';
 import { type InboxRow, put } from '../queue/inbox.ts';
 import { endPause, pause as pauseAll, pausesOf } from '../queue/pauses.ts';
 import { reopenDay } from '../queue/spend.ts';
-import { namesInSpool, wakeWorker } from '../queue/spool.ts';
+import { wakeWorker } from '../queue/spool.ts';
 import { environmentOf } from '../queue/swept.ts';
 import { dismiss, LIMITS, listWork, releasePaused, retry as retryRows, type WorkRow } from '../queue/waiting-work.ts';
 import { allWorkers } from '../queue/workers.ts';
@@ -90,8 +91,8 @@ function work(call: Call<WorkerOptions>): Promise<void> {
     // BullMQ waits without end for a server that is away.
     if (!once) setTimeout(() => process.exit(), EXITS_WITHIN_MS).unref();
     if (!once || afterHook) return;
-    await nameDelayed(app);
-    for (const name of namesInSpool(app.config.home)) note(`waits for its transcript: ${name}`);
+    const { length } = (await listWork(app.db)).filter(({ state }) => state === 'waiting');
+    if (length > 0) note(`${sayCount(length, 'job')} for later: nocturne why SESSION says what one waits for.`);
     if (signal.aborted) process.exitCode = EXIT.later;
   });
 }
@@ -124,21 +125,6 @@ async function describeResult(
     length > 0 ? `${sayFate(null, length)} (${name.replace('session', 'nocturne why')})` : sayOutcome(outcome);
   const later = delayedUntil ? `, again at ${toSecond(delayedUntil, config.zone)}` : '';
   return `${name}: ${did}${later}${reason ? ` (${plainly(reason, config)})` : ''} [${place}]`;
-}
-
-async function nameDelayed(app: App): Promise<void> {
-  const { db, clock, config } = app;
-  const now = clock.now().toISOString();
-  const { why } = await gateOf(app, { isLooking: true });
-  for (const { kind, key, memory: id, state, not_before, error } of await listWork(db)) {
-    if (state !== 'waiting') continue;
-    const memory = id === null ? null : await memoryRow(db, id);
-    const { name, place } = await workNames(app, { kind, key, memory });
-    const reason = error ?? (not_before <= now ? why : null);
-    note(
-      `waits until ${toSecond(not_before, config.zone)}: ${name}${reason ? ` (${plainly(reason, config)})` : ''} [${place}]`,
-    );
-  }
 }
 
 /** Aborts at the first SIGTERM or SIGINT; the second ends the process at once. */

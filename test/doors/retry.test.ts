@@ -145,7 +145,7 @@ test('where the provider takes no more today, what nocturne names asks it again'
   const { needs } = await testing.json<{ needs: { text: string; command: string }[] }>();
   expect(needs).toMatchObject([{ text: expect.stringContaining('(in 10 h)'), command: 'nocturne retry --failed' }]);
   isOver = true;
-  expect((await testing.nocturne('worker', '--once')).stderr).toContain('waits until');
+  expect((await testing.nocturne('worker', '--once')).stderr).toContain('1 job for later');
   expect((await testing.nocturne('retry', '--failed')).stdout).toContain(' waits in ');
   await testing.nocturne('worker', '--once');
   expect(await testing.rows('waiting')).toEqual([]);

@@ -28,7 +28,7 @@ test('news wait half a minute, and news of a session that goes on come no more o
   await announceSession((await at('02:00:10')).app, news);
   expect(await dueAt(testing)).toEqual(['02:00:40']);
   const early = await runHere(['worker', '--once'], (await at('02:00:39')).environment);
-  expect(early.stderr).toMatch(/^waits until 2026-11-21 02:00:40: session/);
+  expect(early.stderr).toMatch(/^1 job for later/);
   await runHere(['worker', '--once'], (await at('02:00:40')).environment);
   expect(await dueAt(testing)).toEqual(['02:30:40']);
 

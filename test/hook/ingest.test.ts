@@ -275,8 +275,6 @@ test('of what strangers put into hooks nothing stays in the spool for ever, and 
   const { values } = await runJsonHere<{ checks: { what: string; found: string }[] }>(['doctor'], testing.environment);
   const found = values[0]?.checks.find(({ what }) => what === 'news from hooks')?.found ?? '';
   expect(named.filter((name) => !found.includes(name))).toEqual([]);
-  const once = await testing.nocturne('worker', '--once');
-  expect(named.filter((name) => !once.stderr.includes(`waits for its transcript: ${name}`))).toEqual([]);
 
   const later = await testApp({ home: testing.home, dir: testing.dir, now: '2026-11-21T02:01:00.000Z' });
   const { problems } = await ingest(later);
