@@ -106,7 +106,7 @@ deep(
     const called = spawnSync(process.execPath, ['--input-type=module', '-e', program], { cwd: home, encoding: 'utf8' });
     expect(called).toMatchObject({ status: 0, stdout: expect.stringContaining('read-only') });
 
-    const pg = /npm install --global "pg@\^[\d.]+"/;
+    const pg = /npm install --global pg/;
     const database = { NOCTURNE_DATABASE_URL: 'postgres://127.0.0.1:1/test' };
     for (const [args, more] of [
       [['worker'], database],

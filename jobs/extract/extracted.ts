@@ -150,7 +150,7 @@ function planOf({
     gone.push(...replaced.filter(({ id }) => removed.some((row) => row.id === id))),
   );
   return {
-    files: files.map(({ path, change: make }) => ({ path, make })),
+    files,
     async rows(change) {
       for (const entry of gone) await putEntry(change, { ...entry, state: 'gone', reason: 'replaced' });
       for (const entry of added) await putEntry(change, entry);

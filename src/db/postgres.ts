@@ -5,7 +5,7 @@
 
 import type pg from 'pg';
 import { AppError, describeError, isAppError } from '../base/errors.ts';
-import { optionalPackage, withoutSecrets } from './drivers.ts';
+import { withoutSecrets } from './drivers.ts';
 import { type Db, database, plain, type Row, type Sql, type Value } from './sql.ts';
 
 const CONNECTIONS = 4;
@@ -27,8 +27,8 @@ const BROKEN = /^(?:Connection terminated|timeout exceeded when trying to connec
 const SQLSTATE = /^[0-9FHPX][0-9A-Z]{4}$/;
 
 /**
- * Connects with the first statement; the tables are open-database.ts's. Errors: `bad-input` for what is no URL of PostgreSQL and where the package `pg`
- * is not installed, `database-unavailable`.
+ * Connects with the first statement; the tables are open-database.ts's. Errors: `bad-input` for what is no URL of PostgreSQL and where
+ * the package `pg` is not installed, `database-unavailable`.
  */
 export async function openPostgres(url: string): Promise<Db> {
   if (!/^postgres(?:ql)?:$/.test(URL.parse(url)?.protocol ?? '') || /%(?![\da-f]{2})/i.test(url)) {
@@ -37,7 +37,12 @@ export async function openPostgres(url: string): Promise<Db> {
         'Give one like postgres://host:5432/name, with user and password before the host; a % of a password is written as %25.',
     });
   }
-  const driver = await optionalPackage(['pg'], 'memory in PostgreSQL', () => import('pg'));
+  const driver = await import('pg').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw new AppError('bad-input', 'The package pg is not installed; memory in PostgreSQL needs it.', {
+      remedy: 'npm install --global pg, or npm install pg in the project that has nocturne.',
+    });
+  });
   const name = withoutSecrets(url);
   const pool = new driver.default.Pool({
     ...withOptions(

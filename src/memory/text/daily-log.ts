@@ -63,11 +63,11 @@ export function removeEntries(current: string, ids: Set<string>, day: Day = ''):
 export function changeLogs<Item extends Entry>(
   { remove, add, zone }: { remove: Item[]; add: Entry[]; zone: string },
   onRemoved: (removed: Item[]) => void,
-): { path: string; change(current: string | null): string | null }[] {
+): { path: string; make(current: string | null): string | null }[] {
   const days = new Set([...remove, ...add].map(({ day }) => day));
   return [...days].sort().map((day) => ({
     path: logPath(day),
-    change(current) {
+    make(current) {
       const items = parseLog(current ?? '', day);
       const own = new Set(items.flatMap((item) => (item.kind === 'own' && !item.edited ? [item.id] : [])));
       const removed = remove.filter((entry) => entry.day === day && own.has(entry.id));
