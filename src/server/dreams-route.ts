@@ -18,8 +18,17 @@ import { priceOf } from '../base/config/prices.ts';
 import { marks } from '../db/sql.ts';
 import { type MemoryRow, memoryRow } from '../memory/memories.ts';
 import { isSent, sessionsNamed } from '../memory/session-rows.ts';
-import { ApiError, forbidden, invalid, missing } from './api-errors.ts';
-import { instantSchema, optional, pageQuery, pageSchema, switchSchema } from './api-shapes.ts';
+import {
+  ApiError,
+  forbidden,
+  instantSchema,
+  invalid,
+  missing,
+  optional,
+  pageQuery,
+  pageSchema,
+  switchSchema,
+} from './api-shapes.ts';
 import { type Asker, type Call, type Endpoint, endpointsWith } from './endpoint.ts';
 import { isTeams, isVisible, newestPage } from './visible.ts';
 

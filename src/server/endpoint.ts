@@ -11,9 +11,8 @@ import type { Config } from '../base/config/config.ts';
 import { jsonProblem } from '../base/errors.ts';
 import type { Log } from '../base/logger.ts';
 import type { Memories } from '../memory/memories.ts';
-import { ApiError, forbidden, invalid } from './api-errors.ts';
 import type { ApiKeys, Caller, RateLimit, Right } from './api-keys.ts';
-import { errorSchema } from './api-shapes.ts';
+import { ApiError, errorSchema, forbidden, invalid } from './api-shapes.ts';
 
 export interface Env {
   /** Of a request that came over a socket. */

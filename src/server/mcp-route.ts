@@ -7,7 +7,7 @@ import type { Context } from 'hono';
 import { isAppError } from '../base/errors.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import type { AttachedStore, ToolCall } from '../tools/mcp-server.ts';
-import { ApiError, invalid } from './api-errors.ts';
+import { ApiError, invalid } from './api-shapes.ts';
 import { type Asker, type Env, readBody, refuseMany, refuseWithout, type ServerDeps } from './endpoint.ts';
 import { storesFor } from './stores-route.ts';
 import { byOf, filesIn, isTeams, newestSeen, storeNamed } from './visible.ts';

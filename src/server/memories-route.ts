@@ -3,13 +3,14 @@
 import { z } from '@hono/zod-openapi';
 import { redactVersion } from '../../jobs/redact.ts';
 import type { Version } from '../memory/versions.ts';
-import { invalid, missing } from './api-errors.ts';
 import {
   createdQuery,
   deletedSchema,
+  invalid,
   listedShape,
   memorySchema,
   memoryShape,
+  missing,
   optional,
   pageQuery,
   pageSchema,

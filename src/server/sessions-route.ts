@@ -24,7 +24,7 @@ import {
   waitingSent,
 } from '../memory/session-rows.ts';
 import { put } from '../queue/inbox.ts';
-import { ApiError, forbidden, invalid, missing } from './api-errors.ts';
+import { ApiError, forbidden, invalid, missing } from './api-shapes.ts';
 import { type Asker, type Call, type Endpoint, endpointsWith } from './endpoint.ts';
 import { isTeams, isVisible, refuseArchived, storeNamed } from './visible.ts';
 

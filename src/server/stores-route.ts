@@ -2,10 +2,11 @@
 
 import { z } from '@hono/zod-openapi';
 import { addMemory, type MemoryRow, memoryRow } from '../memory/memories.ts';
-import { forbidden, invalid } from './api-errors.ts';
 import {
   createdQuery,
   deletedSchema,
+  forbidden,
+  invalid,
   optional,
   pageQuery,
   pageSchema,

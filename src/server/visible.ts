@@ -7,7 +7,7 @@ import type { By } from '../memory/commit.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { MemoryFiles, type OfSecrets } from '../memory/memory-files.ts';
 import { isCheckedIn } from '../memory/paths.ts';
-import { forbidden, invalid, missing } from './api-errors.ts';
+import { forbidden, invalid, missing } from './api-shapes.ts';
 import type { Asker, Call } from './endpoint.ts';
 
 interface Flags {
