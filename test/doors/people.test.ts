@@ -176,7 +176,7 @@ test('why tells what the last dream did, entry by entry, and of a day what all d
   ]);
 });
 
-test('show --pin sets one key, --unpin takes it back, every other byte stays; a mistyped topic names the nearest', async () => {
+test('show --pin sets one key, --unpin says that it is pinned no more, every other byte stays; a mistyped topic names the nearest', async () => {
   const { dir, json, nocturne } = await aMemory();
   const path = join(dir, 'hosts.md');
   expect(await json('show', 'hosts', '--pin')).toEqual({ path: 'hosts.md', pinned: true, changed: true });
@@ -184,7 +184,7 @@ test('show --pin sets one key, --unpin takes it back, every other byte stays; a 
   expect((await nocturne('show', path, '--pin')).stdout).toBe('hosts.md is pinned already.\n');
   expect((await nocturne('list')).stdout).toContain('\tpinned\t');
   expect(await json('show', 'hosts.md', '--unpin')).toMatchObject({ pinned: false, changed: true });
-  expect(readFileSync(path, 'utf8')).toBe(TOPIC);
+  expect(readFileSync(path, 'utf8')).toBe(TOPIC.replace('\n---\n\n', '\npinned: false\n---\n\n'));
   expect(await nocturne('show', 'hsots', '--pin')).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('Did you mean hosts?'),
