@@ -5,7 +5,7 @@ import { compare } from '../../src/memory/text/blocks.ts';
 import { isTopicFile } from '../../src/memory/text/topic.ts';
 import { type KnownEntry, newestAt } from '../../src/rules/dream-context.ts';
 import { containsLiteral, literals } from '../../src/rules/literals.ts';
-import { contentWords, countSharedWords, sharedPart } from '../../src/rules/words.ts';
+import { contentWords, sharedPart } from '../../src/rules/words.ts';
 import {
   type DraftPlace,
   type DraftTopic,
@@ -75,9 +75,6 @@ const SAYS_IT = 0.6;
 const MOST_COMPARED = 60;
 const MOST_NEAR = 4;
 const IS_NEAR = 0.5;
-/** Of lines of memories that are no topics, so many for an entry, which share so many words with it. */
-const OTHER_LINES_PER_ENTRY = 3;
-const LEAST_SHARED = 2;
 const MOST_PINNED = 20;
 /** A memory of so few tokens is shown whole. */
 const SMALL_MEMORY_TOKENS = 2_000;
@@ -104,7 +101,8 @@ export async function select(fresh: NightEntry[], place: DraftPlace, mostTokens:
   const { candidates, changed } = candidatesFor(fresh, place);
   const open = async (file: StandingFile) => {
     const topic = await openTopic(file.path, place);
-    return topic?.isPinned ? undefined : topic;
+    // What is no topic is shown, so that nothing is said twice.
+    return topic?.isPinned && isTopicFile(file.path) ? undefined : topic;
   };
   for (const { file, line, rank } of candidates) {
     const isMust = rank < 0;
@@ -113,10 +111,6 @@ export async function select(fresh: NightEntry[], place: DraftPlace, mostTokens:
   }
   for (const [topic, shown] of room.shown)
     for (const line of nearOfOtherDays(topic, shown)) room.show(topic, line, { isMust: true });
-  for (const { file, line } of nearOthers(fresh, [...files.values()])) {
-    const topic = await openTopic(file.path, place);
-    if (topic) room.show(topic, line, { isMust: true });
-  }
   for (const topic of [...room.shown.keys()]) for (const line of topic.lines.keys()) room.show(topic, line);
   const near = new Set(candidates.map(({ file }) => file));
   const used = await sql.all<{ file: string; at: string }>(
@@ -149,7 +143,7 @@ function candidatesFor(
   fresh: NightEntry[],
   { files, context }: DraftPlace,
 ): { candidates: Candidate[]; changed: Map<string, string[]> } {
-  const near = new NearLines(topicsAmong(files));
+  const near = new NearLines([...files.values()]);
   const candidates: Candidate[] = [];
   const must = (those: Omit<NearLine, 'words'>[]) => candidates.push(...those.map((each) => ({ ...each, rank: -1 })));
   const changed = new Map<string, string[]>();
@@ -181,7 +175,7 @@ function linesSaying({ changes = '' }: KnownEntry, near: NearLines): NearLine[] 
     const words = contentWords(part);
     const found = near
       .find(part, LINES_PER_CHANGE)
-      .filter(({ line, file }) => line !== '' && !file.topic.pinned)
+      .filter(({ line, file }) => line !== '' && !file.topic.pinned && isTopicFile(file.path))
       .map((line) => ({ line, share: sharedPart(words, line.words) }))
       .filter(({ share }) => share >= SAYS_IT)
       .sort((a, b) => b.share - a.share);
@@ -219,21 +213,6 @@ function nearOfOtherDays(topic: DraftTopic, shown: Set<string>): string[] {
     .filter(({ day, words }) => seen.some((each) => each.day !== day && sharedPart(words, each.words) >= IS_NEAR))
     .slice(0, MOST_NEAR)
     .map(({ id }) => id);
-}
-
-/** The lines of memories that are no topics which are near to entries. */
-function nearOthers(entries: NightEntry[], files: StandingFile[]): NearLine[] {
-  const lines = files.filter(({ path }) => !isTopicFile(path)).flatMap((file) => wordedLines(file).slice(1));
-  const near = new Set<NearLine>();
-  for (const { text } of lines.length > 0 ? entries : []) {
-    const words = contentWords(text);
-    const scored = lines
-      .map((line) => ({ line, shared: countSharedWords(words, line.words) }))
-      .filter(({ shared }) => shared >= LEAST_SHARED)
-      .sort((a, b) => b.shared - a.shared || a.line.words.size - b.line.words.size);
-    for (const { line } of scored.slice(0, OTHER_LINES_PER_ENTRY)) near.add(line);
-  }
-  return [...near];
 }
 
 /** What is shown, as long as there is room for it. */
