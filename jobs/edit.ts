@@ -39,12 +39,12 @@ export function edit(
 
 /**
  * Lets a person's editor work on the file itself: what it saves is there at once, also where it goes on after this has ended. What is
- * saved by then is taken in as every edit is; each change of that is an action. `open` answers whether the editor ended well.
+ * saved by then is taken in as every edit is, as one action. `open` answers whether the editor ended well.
  */
 export async function editInPlace(
   { memory, path, open }: { memory: string; path: string; open(): boolean },
   { memories }: EditDeps,
-): Promise<{ isFine: boolean; jobs: string[] }> {
+): Promise<{ isFine: boolean; job: string | null }> {
   const { db, clock } = memories;
   const row = await memories.of(memory);
   await lookInto(memories, { memory, paths: [path] });
@@ -52,28 +52,24 @@ export async function editInPlace(
   const isFine = open();
   await lookInto(memories, { memory, paths: [path] });
   const at = clock.now().toISOString();
-  const jobs = await db.write(async (sql) => {
+  const job = await db.write(async (sql) => {
     const changes = await sql.all<{ id: string }>(
-      `select distinct change.id, change.n from change join version on version.change = change.id
-       where version.memory = ? and version.path = ? and version.actor_kind = 'external' and change.n > ? order by change.n`,
+      `select distinct change.id from change join version on version.change = change.id
+       where version.memory = ? and version.path = ? and version.actor_kind = 'external' and change.n > ?`,
       ...[memory, path, last],
     );
-    const entered: string[] = [];
-    for (const { id } of changes) {
-      const of = { kind: 'edit', memory, request: { path }, outcome: 'edited', at } as const;
-      const job = await enterJob(sql, { ...of, startedBy: 'person' });
-      await sql.run('update change set job = ? where id = ?', job, id);
-      entered.push(job);
-    }
+    if (changes.length === 0) return null;
+    const of = { kind: 'edit', memory, request: { path }, outcome: 'edited', at } as const;
+    const entered = await enterJob(sql, { ...of, startedBy: 'person' });
+    for (const { id } of changes) await sql.run('update change set job = ? where id = ?', entered, id);
     return entered;
   });
-  const job = jobs.at(-1);
   const kept: FileChange = { path, make: (current) => current };
   if (job)
     await commit(memories, { memory, paths: [path, INDEX] }, { job, actor: PERSON }, (sql) =>
       withFollowing(sql, row, PERSON, [kept]),
     );
-  return { isFine, jobs };
+  return { isFine, job };
 }
 
 /** Jobs leave a pinned topic as it is. */

@@ -225,8 +225,8 @@ async function openInEditor(app: App, call: ShowCall): Promise<void> {
   if (!editor) return print(options.json ? { path: place } : place);
   if (!shown) return endAs(openEditor(editor, place));
   const asked = { memory: memory.id, path: shown.path, open: () => openEditor(editor, place) };
-  const { isFine, jobs } = await app.editInPlace(asked);
-  await noteSaved(app, { jobs, options, nothing: 'Nothing was saved yet; what you save later is kept too.' });
+  const { isFine, job } = await app.editInPlace(asked);
+  await noteSaved(app, { job, options, nothing: 'Nothing was saved yet; what you save later is kept too.' });
   endAs(isFine);
 }
 
@@ -253,7 +253,7 @@ async function editCopy(
     const isSame = text === null || text === shown.text;
     const change = { memory: memory.id, path: shown.path, base: shown.version, make: () => text };
     const edited = isSame ? null : await app.edit(change);
-    await noteSaved(app, { jobs: edited?.job ? [edited.job] : [], options, nothing: 'Nothing was changed.' });
+    await noteSaved(app, { job: edited?.job ?? null, options, nothing: 'Nothing was changed.' });
   } catch (error) {
     note(`What you wrote is in ${copy}.`);
     throw error;
@@ -264,10 +264,9 @@ async function editCopy(
 
 async function noteSaved(
   app: App,
-  { jobs, options, nothing }: { jobs: string[]; options: CommonOptions; nothing: string },
+  { job, options, nothing }: { job: string | null; options: CommonOptions; nothing: string },
 ): Promise<void> {
-  const undo = await Promise.all(jobs.map((job) => undoCommand(app, job, options)));
-  note(jobs.length > 0 ? `Saved; ${undo.join(', ')} takes it back.` : nothing);
+  note(job === null ? nothing : `Saved; ${await undoCommand(app, job, options)} takes it back.`);
 }
 
 export const commands: CommandSpec[] = [show];
