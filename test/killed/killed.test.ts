@@ -17,8 +17,7 @@ import { ownDatabase } from '../support/own-database.ts';
 import { scriptedModel } from '../support/scripted-model.ts';
 import { aSession } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
-import { ACTS, BY_HAND } from './one-life.ts';
-import { stateNow } from './state-now.ts';
+import { ACTS, BY_HAND, stateNow } from './one-life.ts';
 
 const EVERY = Number(process.env.KILLED_EVERY ?? sized({ quick: 800, deep: 50 }));
 const LIFE = join(import.meta.dirname, 'one-life.ts');

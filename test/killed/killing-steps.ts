@@ -27,16 +27,8 @@ function counting(of: object, names: readonly string[]): void {
   }
 }
 
-counting(fs, [
-  'renameSync',
-  'linkSync',
-  'writeFileSync',
-  'fsyncSync',
-  'rmSync',
-  'unlinkSync',
-  'mkdirSync',
-  'copyFileSync',
-]);
+const WRITES = 'renameSync linkSync writeFileSync fsyncSync rmSync unlinkSync mkdirSync copyFileSync';
+counting(fs, WRITES.split(' '));
 syncBuiltinESMExports();
 counting(Database.prototype, ['exec']);
 counting(pg.Client.prototype, ['query']);

@@ -1,7 +1,7 @@
 // What people and jobs do to a memory in one short life, act by act, as a process of its own: `node one-life.ts HOME DIR SESSIONS URL`, with
 // the model at ANTHROPIC_BASE_URL. It tells of each act that it finished, and what the memory was then.
 
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dream } from '../../jobs/dream.ts';
 import { forget } from '../../jobs/forget.ts';
@@ -9,12 +9,12 @@ import { redact } from '../../jobs/redact.ts';
 import { lastJob, undo } from '../../jobs/undo.ts';
 import { fixedClock } from '../../src/base/time.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
+import { lookInto } from '../../src/memory/commit.ts';
 import { Memories, type MemoryRow } from '../../src/memory/memories.ts';
 import { scrubOf } from '../../src/memory/redaction.ts';
 import { extractInto } from '../support/job-world.ts';
 import type { World } from '../support/memory-world.ts';
 import { dreamDeps } from '../support/night-world.ts';
-import { stateNow } from './state-now.ts';
 
 type Here = Pick<World, 'db' | 'memories' | 'home'> & {
   row: MemoryRow;
@@ -86,6 +86,33 @@ async function live([home = '', dir = '', sessions = '', url = '']: string[]): P
   tell({ act: 'end', steps: steps.taken });
   await memories.close();
   await db.close();
+}
+
+/** What the memory is, without what differs from run to run: its files, what was learned and what became of it and of turns. */
+export async function stateNow({
+  db,
+  memories,
+  row,
+  dir,
+}: Pick<World, 'db' | 'memories'> & { row: MemoryRow; dir: string }): Promise<string[]> {
+  await lookInto(memories, { memory: row.id, paths: 'all' });
+  const files = readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter(
+    (path) => path.endsWith('.md') && !path.startsWith('.nocturne'),
+  );
+  const texts = files.sort().map((path) => `${path}: ${readFileSync(join(dir, path), 'utf8')}`);
+  const entries = await db.all<{ text: string; state: string; reason: string | null }>(
+    'select text, state, reason from entry where memory = ? order by id',
+    row.id,
+  );
+  const turns = await db.all<{ id: string; state: string }>(
+    'select id, state from turn where memory = ? order by id, begins',
+    row.id,
+  );
+  return [
+    ...texts,
+    ...entries.map(({ text, state, reason }) => `${state} ${reason ?? ''}: ${text}`),
+    ...turns.map(({ id, state }) => `${id}: ${state}`),
+  ];
 }
 
 function tell(what: object): void {

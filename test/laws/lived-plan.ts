@@ -15,23 +15,9 @@ import { isTopicPath, parseTopic } from '../../src/memory/text/topic.ts';
 import { dream, learn, stateOf as wholeState } from '../support/acts.ts';
 import type { World } from '../support/memory-world.ts';
 
-export type StepKind =
-  | 'learn'
-  | 'dream'
-  | 'write-by-hand'
-  | 'reword-by-hand'
-  | 'move-by-hand'
-  | 'delete-by-hand'
-  | 'branch'
-  | 'switch'
-  | 'undo'
-  | 'undo-the-undo'
-  | 'forget'
-  | 'redact'
-  | 'restore'
-  | 'other-process'
-  | 'clock-back'
-  | 'next-day';
+type OfJobs = 'learn' | 'dream' | 'undo' | 'undo-the-undo' | 'forget' | 'redact' | 'restore';
+type ByHand = 'write-by-hand' | 'reword-by-hand' | 'move-by-hand' | 'delete-by-hand' | 'branch' | 'switch';
+export type StepKind = OfJobs | ByHand | 'other-process' | 'clock-back' | 'next-day';
 
 export interface Step {
   kind: StepKind;
