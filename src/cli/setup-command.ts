@@ -120,16 +120,16 @@ async function setUp(call: SetupCall): Promise<void> {
       given: chosen.apiKey,
     });
     const { learn } = options;
-    const offered = await withApp({ options: {}, parts: call.parts }, (app) =>
-      offerBacklog(app, { questions, canLearn, say, backlog, learn }),
-    );
+    const { offered, same } = await withApp({ options: {}, parts: call.parts }, async (app) => ({
+      offered: await offerBacklog(app, { questions, canLearn, say, backlog, learn }),
+      same: await sayHere(app),
+    }));
     const isLeft = 'learned' in offered ? offered.learned.waiting.length > 0 : learn && !canLearn;
     if (isLeft && offered.backlog.sessions > 0) process.exitCode = EXIT.attention;
     if (options.json) print({ isDone: true, ...told, canLearn, ...offered });
     const fromNow = canLearn
       ? 'Done. From now on nocturne learns from each session that ends.'
       : 'The hooks are in place. Sessions that end from now on wait until the model can be asked.';
-    const same = await withApp({ options: {}, parts: call.parts }, sayHere);
     if (same) say(`${same}: nocturne adopt`);
     say(
       `${fromNow} nocturne shows what it learned, nocturne doctor whether all works, nocturne setup --remove takes it out.`,
