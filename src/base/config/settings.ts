@@ -217,11 +217,8 @@ export async function readSettings(path: string): Promise<ReadSettings> {
   throw new AppError('bad-input', `${path}: ${issues.map(sayIssue).join('; ')}.`, { remedy: remedyFor(issues) });
 }
 
-/**
- * What a text sets, where nothing is wrong but names, and all that is wrong with it. Throws for one that is not JSON.
- * @internal
- */
-export async function parseSettings(text: string, path: string) {
+/** What a text sets, where nothing is wrong but names, and all that is wrong with it. Throws for one that is not JSON. */
+async function parseSettings(text: string, path: string) {
   const found = await parseWithComments(text).catch((error) => {
     throw new AppError('bad-input', `${path} is not JSON: ${describeError(error)}.`, {
       remedy: 'Correct or remove it.',

@@ -108,13 +108,10 @@ type PathKind = 'file' | 'directory' | 'link' | 'other';
 /** What stands at a path itself, links not followed; null for nothing. */
 export function kindOf(path: string): PathKind | null {
   const stat = absentAsNull(path, () => fs.lstatSync(path, { throwIfNoEntry: false }));
-  return stat ? kindOfItem(stat) : null;
-}
-
-/** What is in a directory, by name; null where there is no directory. */
-export function readDirectory(path: string): { name: string; kind: PathKind }[] | null {
-  const read = () => fs.readdirSync(path, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
-  return absentAsNull(path, () => read().map((item) => ({ name: item.name, kind: kindOfItem(item) })));
+  if (!stat) return null;
+  if (stat.isFile()) return 'file';
+  if (stat.isDirectory()) return 'directory';
+  return stat.isSymbolicLink() ? 'link' : 'other';
 }
 
 /** Removes a directory and all that is in it; none there is fine. */
@@ -137,17 +134,12 @@ export function removeEmptyParents(root: string, path: string): void {
   for (let at = dirname(path); at.startsWith(root + sep) && removeIfEmpty(at); at = dirname(at));
 }
 
-function kindOfItem(item: { isFile(): boolean; isDirectory(): boolean; isSymbolicLink(): boolean }): PathKind {
-  if (item.isFile()) return 'file';
-  if (item.isDirectory()) return 'directory';
-  return item.isSymbolicLink() ? 'link' : 'other';
-}
-
 /** Waits until all files of a directory, and their names, have reached the disk. */
 export function syncTree(dir: string): void {
-  for (const { name, kind } of readDirectory(dir) ?? []) {
-    if (kind === 'directory') syncTree(join(dir, name));
-    else if (kind === 'file') withFile(join(dir, name), 'r+', fs.fsyncSync);
+  for (const item of itemsIn(dir)) {
+    const path = join(dir, item.name);
+    if (item.isDirectory()) syncTree(path);
+    else if (item.isFile()) withFile(path, 'r+', fs.fsyncSync);
   }
   syncDirectory(dir);
 }

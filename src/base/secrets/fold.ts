@@ -2,7 +2,7 @@
 // a terminal left out, and in one piece what a program puts together or a shell continues.
 // Promises: of each part of the copy it can be told what it stands for; what needs no folding is its own copy; linear time.
 
-export interface Folded {
+interface Folded {
   text: string;
   /** Where in the original stands what a part of the copy stands for. */
   original(start: number, end: number): [start: number, end: number];

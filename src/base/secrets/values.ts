@@ -18,7 +18,7 @@ export type Kind = 'password' | 'pin' | 'secret' | 'key';
 /** How a value follows its name: by a joint of programs, beside it in structure, or in a sentence. */
 export type Way = 'joint' | 'beside' | 'prose';
 
-export interface Given {
+interface Given {
   value: string;
   kind: Kind;
   /** As it is written. */
