@@ -84,28 +84,21 @@ export class DisplacedFiles {
     return listNames(this.#dir).some((name) => name.endsWith('.taking'));
   }
 
-  /** Those that were written to since they were moved here. */
-  changed(): DisplacedFile[] {
-    return this.#watched().flatMap((each) => {
-      const looks = this.#looksOf(each.name);
-      if (looks === undefined || this.#looks.get(each.name) === looks) return [];
-      const late = this.#writtenLate(each);
-      if (late.length === 0) this.#looks.set(each.name, looks);
-      return late;
-    });
-  }
-
-  /** Those whose time is over are read once more, and removed; answers such that were written to after all. */
-  expired(): DisplacedFile[] {
+  /** Those that were written to since they were moved here. `isHeld`: those whose time is over are read once more, and go. */
+  changed({ isHeld = false } = {}): DisplacedFile[] {
     const nowMs = statNow(this.#dir)?.modifiedMs ?? 0;
     return this.#watched().flatMap((each) => {
       const path = join(this.#dir, each.name);
       const stat = statNow(path);
-      if (!stat || nowMs - stat.changedMs <= WATCHED_MS) return [];
-      const late = this.#writtenLate(each);
+      if (!stat) return [];
+      const isOver = isHeld && nowMs - stat.changedMs > WATCHED_MS;
+      const looks = `${stat.bytes}:${stat.modifiedMs}`;
+      if (!isOver && this.#looks.get(each.name) === looks) return [];
+      const late = this.#read(each).filter(({ bytes }) => shaOf(bytes) !== each.sha);
       if (late.length > 0) return late;
-      removeFile(path);
-      this.#looks.delete(each.name);
+      if (isOver) removeFile(path);
+      if (isOver) this.#looks.delete(each.name);
+      else this.#looks.set(each.name, looks);
       return [];
     });
   }
@@ -132,15 +125,6 @@ export class DisplacedFiles {
     const stat = statNow(path);
     const bytes = stat && readWritten(path, of.sha);
     return stat && bytes ? [{ ...of, bytes, changedMs: stat.changedMs }] : [];
-  }
-
-  #writtenLate(of: Taken & { name: string }): DisplacedFile[] {
-    return this.#read(of).filter(({ bytes }) => shaOf(bytes) !== of.sha);
-  }
-
-  #looksOf(name: string): string | undefined {
-    const stat = statNow(join(this.#dir, name));
-    return stat ? `${stat.bytes}:${stat.modifiedMs}` : undefined;
   }
 
   #free(file: string, sha: string): string {

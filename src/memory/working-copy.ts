@@ -214,7 +214,7 @@ export class WorkingCopy {
       if (isStanding(file)) this.#putBack(file.placedPath, left);
       else this.#displaced.watch(left);
     }
-    for (const each of [...this.#displaced.changed(), ...this.#displaced.expired()]) {
+    for (const each of this.#displaced.changed({ isHeld: true })) {
       await this.#edits.takeInLate(each);
       this.#displaced.accept(each);
     }
