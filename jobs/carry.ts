@@ -31,7 +31,7 @@ type CarryDeps = { memories: Memories; memory: MemoryRow };
 const HISTORY = '.nocturne/history.json';
 
 /** `forgotten`: marks, so that it is not learned again elsewhere from the same source. */
-export type Carried = KnownHistory & {
+type Carried = KnownHistory & {
   forgotten?: Awaited<ReturnType<typeof forgottenMarks>>;
   /** What lines topics ever had, by path. */
   lines?: Record<string, string[]>;
@@ -64,7 +64,7 @@ export async function exportMemory(directory: string, { memories, memory }: Carr
   return { outcome: 'exported', files: [...texts.keys()], skipped, job: null };
 }
 
-export interface TakeInReport {
+interface TakeInReport {
   /** `busy`: a dream is at work. That and `unchanged` changed nothing. */
   outcome: 'imported' | 'adopted' | 'unchanged' | 'busy';
   added: string[];

@@ -33,7 +33,7 @@ import { tellsState } from '../../src/rules/states.ts';
 import { type Checked, type DreamOutput, type LandAt, landTopics, settleEntries } from './dream-landing.ts';
 import { contextOf, type NightEntry, openTopic, type StandingFile, type StandingFiles } from './topic-draft.ts';
 
-export type CodePlace = { sql: Sql; memory: string; files: StandingFiles };
+type CodePlace = { sql: Sql; memory: string; files: StandingFiles };
 
 /** Takes out the lines that rest on entries which are gone, and hold words of these. What else they rested on is read again. */
 export async function retire(gone: NightEntry[], place: CodePlace): Promise<Checked> {
@@ -114,7 +114,7 @@ function isFree({ path, isLiving, topic, text }: StandingFile): boolean {
 }
 
 /** A line whose time is over: it is put away, or (`isMarked`) marked first. */
-export interface AgedLine extends OwnLine {
+interface AgedLine extends OwnLine {
   reason: string;
   isMarked: boolean;
   /** When it was told last. */

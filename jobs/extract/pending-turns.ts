@@ -217,7 +217,7 @@ function charactersIn({ messages }: Turn): number {
 // person says after the last write is pending, with what follows it.
 
 /** What is kept of a turn. */
-export type KnownTurn = TurnIds & { at?: string };
+type KnownTurn = TurnIds & { at?: string };
 
 /** A range of a turn that is to be covered. */
 export interface TurnRange {
@@ -243,7 +243,7 @@ interface Divided {
   own: (Interval & { range: TurnRange })[];
 }
 
-export function divideTurn(
+function divideTurn(
   { messages }: Pick<Turn, 'messages'>,
   turn: KnownTurn,
   { rows, isRetaken, writes }: WhatIsKnown,
@@ -297,7 +297,7 @@ function isIn({ start, end }: Interval, at: number): boolean {
 }
 
 /** Whether a message lies in what is covered as written down by the agent. */
-export function isOwnWrite(rows: readonly TurnRow[], { messageIds }: KnownTurn, at: number): boolean {
+function isOwnWrite(rows: readonly TurnRow[], { messageIds }: KnownTurn, at: number): boolean {
   return rows.some((row) => {
     const interval = row.reason === 'own-write' && intervalOf(row, messageIds);
     return interval && isIn(interval, at);

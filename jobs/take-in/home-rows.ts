@@ -19,17 +19,17 @@ import type { ClientDream } from '../client-dream.ts';
 import { NOTHING_TOLD } from '../dream/dream-landing.ts';
 import { projectOf, takeIn, takeInLedger } from '../take-in.ts';
 
-export type OldStore = Record<string, string | number | null> & { id: string; dir: string | null; name: string };
+type OldStore = Record<string, string | number | null> & { id: string; dir: string | null; name: string };
 
 /** Further columns of the memory that a store becomes. */
-export function storeRow({ tenant, owner, allows_secrets, removed_at, ...store }: OldStore) {
+function storeRow({ tenant, owner, allows_secrets, removed_at, ...store }: OldStore) {
   const { description, metadata, archived_at, created_at } = store;
   const flags = { ...(owner !== null && { owner }), ...(allows_secrets === 1 && { allowsSecrets: true }) };
   const more = { description, metadata, archived_at, deleted_at: removed_at, tenant: tenant ?? '' };
   return { more: { ...more, flags: JSON.stringify(flags) } as Row, createdAt: created_at as string };
 }
 
-export async function takeInHomeRows(
+async function takeInHomeRows(
   sql: Sql,
   old: OldDatabase,
   { of, now, kept }: { of: string; now: Date; kept: Map<string, Buffer[]> },
