@@ -269,15 +269,15 @@ async function tryAgain(app: App, names: string[], options: RetryOptions): Promi
 /** The listed work of this name; of a session that is not listed any more, what was given up. */
 async function workCalled({ db }: App, name: string, listed: WorkRow[]): Promise<Work[]> {
   const whole = await wholeId(db, 'session', name);
-  const sessions = await db.all<{ id: string; memory: string; isLeft: number }>(
-    `select id, memory, (select count(*) from turn where session = session.id and state = 'gave_up') as "isLeft"
-     from session where name = ? or path = ?`,
+  const sessions = await db.all<{ id: string; memory: string; givenUp: number }>(
+    `select s.id, s.memory, (select count(*) from turn t where t.session = s.id and t.state = 'gave_up') as "givenUp"
+     from session s where s.name = ? or s.path = ?`,
     ...[whole, resolve(name)],
   );
   const ids = new Set([whole, ...sessions.map(({ id }) => id)]);
   const found = listed.filter(({ kind, key }) => ids.has(key) || (kind === 'dream' && name === 'dream'));
   if (found.length > 0) return found;
-  const left = sessions.filter(({ isLeft }) => isLeft > 0);
+  const left = sessions.filter(({ givenUp }) => givenUp > 0);
   if (left.length > 0) return left.map(({ id, memory }) => ({ kind: 'extract', key: id, memory }));
   throw new AppError('bad-input', `Nothing called ${name} failed or waits.`, {
     remedy: 'nocturne why SESSION says what became of a session; nocturne lists what failed.',
