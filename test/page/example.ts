@@ -37,11 +37,14 @@ async function exampleMemory(options: TestAppOptions): Promise<Served> {
     writeFileSync(transcript, readFileSync(join(SESSIONS, name), 'utf8').replaceAll('/home/kim/orchard', orchard));
     await app.extract({ transcript, ended: true });
   }
-  await app.remember(store, { text: 'The orchard demo is due by 2026-03-01.', type: 'project' });
   await app.dream(store, {});
   await app.remember(store, { text: 'The harvest report goes out on the first Monday of the month.', type: 'project' });
   await app.remember(store, { text: 'Screenshots for reviews are taken at 375 and 1280 pixels.', type: 'feedback' });
   await app.dream(store, { review: true });
+  const past = '- The orchard demo is due by 2026-03-01.\n';
+  mkdirSync(join(store.dir as string, 'archive'), { recursive: true });
+  const head = '---\nname: orchard-demo\ndescription: Goals that are past\ntype: project\n---\n\n';
+  writeFileSync(join(store.dir as string, 'archive/orchard-demo.md'), head + past);
   await rememberOfUser(world, 'Answers are to begin with the result, and the reasons come after it.');
   for (const [day, tokens] of [
     ['03', 41_000],

@@ -56,7 +56,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
     await page.getByRole('heading', { name: 'Change', exact: true }).waitFor();
     expect(await page.locator('.change .came').count()).toBeGreaterThan(5);
     await go(`/memory/${memory}/archive`);
-    await page.getByRole('link', { name: 'project-facts' }).click();
+    await page.getByRole('link', { name: 'orchard-demo' }).click();
     expect(await page.locator('.line .what').innerText()).toContain('The orchard demo is due');
     await page.locator('.line summary').click();
     expect(await page.locator('.line').getByRole('button').count()).toBe(0);
