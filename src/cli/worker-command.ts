@@ -10,7 +10,7 @@ import { memoryRow } from '../memory/memories.ts';
 import { gitRoot, pausedAt, pauseEnd } from '../memory/paths.ts';
 import { sessionRow } from '../memory/session-rows.ts';
 import { wholeId } from '../memory/short-ids.ts';
-import { closeBreaker } from '../queue/breaker.ts';
+import { closeBreaker, gateOf } from '../queue/breaker.ts';
 import { type InboxRow, put } from '../queue/inbox.ts';
 import { endPause, pause as pauseAll, pausesOf } from '../queue/pauses.ts';
 import { reopenDay } from '../queue/spend.ts';
@@ -31,6 +31,7 @@ import type { Call, CommandSpec } from './spec.ts';
 const SIGN_OF_LIFE_WITHIN_MS = 120_000;
 /** What a queue left open keeps a process no longer than this once its work has ended. */
 const EXITS_WITHIN_MS = 1_000;
+const MOST_REASONS = 3;
 
 interface WorkerOptions extends CommonOptions {
   once?: boolean;
@@ -91,8 +92,12 @@ function work(call: Call<WorkerOptions>): Promise<void> {
     // BullMQ waits without end for a server that is away.
     if (!once) setTimeout(() => process.exit(), EXITS_WITHIN_MS).unref();
     if (!once || afterHook) return;
-    const { length } = (await listWork(app.db)).filter(({ state }) => state === 'waiting');
-    if (length > 0) note(`${sayCount(length, 'job')} for later: nocturne why SESSION says what one waits for.`);
+    const waiting = (await listWork(app.db)).filter(({ state }) => state === 'waiting');
+    const { why } = await gateOf(app, { isLooking: true });
+    const reasons = new Set([...waiting.flatMap(({ error }) => error ?? []), ...(why ? [why] : [])]);
+    const said = [...reasons].slice(0, MOST_REASONS).map((reason) => `${plainly(reason, app.config)} `);
+    const later = `${sayCount(waiting.length, 'job')} for later. ${said.join('')}nocturne why SESSION tells what one waits for.`;
+    if (waiting.length > 0) note(later);
     if (signal.aborted) process.exitCode = EXIT.later;
   });
 }

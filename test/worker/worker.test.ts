@@ -45,7 +45,7 @@ test('SIGTERM ends worker --once at once: 75, its work named as waiting, its age
   await whileRuns(worker, hanging.received(1));
   const { code, stderr } = await stop(worker);
   expect(code).toBe(75);
-  expect(stderr).toMatch(/^1 job for later: .*\n$/);
+  expect(stderr).toMatch(/^1 job for later\. .*\n$/);
   if (onLinux) expect(agentsOf(testing.home)).toEqual([]);
 });
 
