@@ -51,10 +51,9 @@ test('with a daily ceiling two workers never send more than it allows; the rest 
   }
   // One in a process of its own, one in this.
   const workers = await Promise.all([run(['worker', '--once'], shared), runHere(['worker', '--once'], shared)]);
-  for (const { code, stderr } of workers) {
-    expect(code).toBe(0);
-    expect(stderr).toContain('limit');
-  }
+  expect(workers.map(({ code }) => code)).toEqual([0, 0]);
+  // One that finds all claimed by the other ends before the limit is met.
+  expect(workers.map(({ stderr }) => stderr).join('')).toContain('limit');
   const sent = costs.reduce((sum, cost) => sum + cost, 0);
   expect(sent).toBeGreaterThan(dayTokens / 2);
   expect(sent).toBeLessThanOrEqual(dayTokens);

@@ -4,6 +4,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
+import { newId } from '../../src/db/sql.ts';
 import { type Served, served } from '../server/served.ts';
 import type { TestAppOptions } from '../support/app.ts';
 import { gitIn } from '../support/git.ts';
@@ -41,10 +42,10 @@ async function exampleMemory(options: TestAppOptions): Promise<Served> {
   await app.remember(store, { text: 'The harvest report goes out on the first Monday of the month.', type: 'project' });
   await app.remember(store, { text: 'Screenshots for reviews are taken at 375 and 1280 pixels.', type: 'feedback' });
   await app.dream(store, { review: true });
-  const past = '- The orchard demo is due by 2026-03-01.\n';
-  mkdirSync(join(store.dir as string, 'archive'), { recursive: true });
   const head = '---\nname: orchard-demo\ndescription: Goals that are past\ntype: project\n---\n\n';
-  writeFileSync(join(store.dir as string, 'archive/orchard-demo.md'), head + past);
+  const text = `${head}- The orchard demo is due by 2026-03-01.\n`;
+  const by = { job: newId('job'), actor: { kind: 'user', id: null } } as const;
+  await app.files(store).create(by, { path: 'archive/orchard-demo.md', text });
   await rememberOfUser(world, 'Answers are to begin with the result, and the reasons come after it.');
   for (const [day, tokens] of [
     ['03', 41_000],
