@@ -100,7 +100,8 @@ async function inTransaction<T>(pool: pg.Pool, name: string, work: (sql: Sql) =>
       if (SQLSTATE.test(code) && !UNAVAILABLE.test(code)) throw error;
       throw new AppError('database-unavailable', `The database at ${name} did not say whether this was done.`, {
         remedy: 'Check that it runs. It was done completely, or not at all.',
-        cause: error,
+        // The server tells it apart by this from a change that was not done.
+        cause: new Error('the answer to COMMIT was lost', { cause: error }),
       });
     });
     isBroken = false;

@@ -11,6 +11,7 @@ import { openDatabase } from '../../src/db/open-database.ts';
 import type { Sql } from '../../src/db/sql.ts';
 import { commit } from '../../src/memory/commit.ts';
 import { Memories } from '../../src/memory/memories.ts';
+import { apiErrorOf } from '../../src/server/api-shapes.ts';
 import { sized } from '../support/depth.ts';
 import { ENGINES, inWorld, JOB, skipped } from '../support/memory-world.ts';
 import { tempDir } from '../support/temp.ts';
@@ -196,10 +197,10 @@ describe.each(['before', 'after'] as const)('a connection that breaks %s COMMIT 
         const add = commit(memories, { memory: row.id, paths: [] }, JOB, async () => ({
           files: [{ path: 'a.md', make: () => 'line\n' }],
         }));
-        await expect(add).rejects.toMatchObject({
-          code: 'database-unavailable',
-          message: expect.stringContaining('did not say whether this was done'),
-        });
+        const message = expect.stringContaining('did not say whether this was done');
+        await expect(add).rejects.toMatchObject({ code: 'database-unavailable', message });
+        // A client that was told that nothing was changed would ask again.
+        expect(apiErrorOf(await add.catch((error) => error)).type).toBe('api_error');
         const versions = await db.all<{ content: Buffer }>('select content from version where memory = ?', row.id);
         expect(versions.map(({ content }) => String(content))).toEqual(when === 'after' ? ['line\n'] : []);
         expect(await db.all('select 1 from change')).toHaveLength(versions.length);
