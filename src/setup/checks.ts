@@ -273,10 +273,13 @@ export function checkSpool(config: Config): Checked {
   const names = namesInSpool(config.home);
   if (names.length === 0) return ok('news from hooks', 'nothing waits');
   const times = spoolFiles(config.home).flatMap((file) => statNow(file)?.modifiedMs ?? []);
+  if (times.length === 0) {
+    const remedy = `Look at what is in ${join(config.home, 'spool')}, and remove it.`;
+    return warn('news from hooks', `set aside, since it could not be read: ${sayFirst(names)}`, remedy);
+  }
   const oldestMs = Math.min(...times);
-  const since =
-    times.length > 0 ? `, the oldest since ${localTime(new Date(oldestMs).toISOString(), config.zone)}` : '';
-  const found = `${names.length} waiting${since}: ${sayFirst(names)}`;
+  const since = localTime(new Date(oldestMs).toISOString(), config.zone);
+  const found = `${names.length} waiting, the oldest since ${since}: ${sayFirst(names)}`;
   return config.clock.now().getTime() - oldestMs > HOUR_MS
     ? warn('news from hooks', found, 'Run nocturne worker --once and read what it says.')
     : ok('news from hooks', found);

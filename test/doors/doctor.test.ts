@@ -90,16 +90,18 @@ test('doctor names what went wrong since: hooks edited away or switched off, a k
 test('a queue out of reach, a spool that nobody empties and settings that cannot be read are named', async () => {
   const person = aPerson();
   const spool = join(person.home, 'spool');
-  mkdirSync(spool, { recursive: true, mode: 0o700 });
+  mkdirSync(join(spool, 'damaged'), { recursive: true, mode: 0o700 });
   chmodSync(person.home, 0o700);
   writeFileSync(join(spool, 'one.json'), '{}');
   utimesSync(join(spool, 'one.json'), new Date('2026-11-20T20:00:00Z'), new Date('2026-11-20T20:00:00Z'));
   const { of } = await doctor(person, { NOCTURNE_QUEUE_URL: 'redis://127.0.0.1:1', ANTHROPIC_API_KEY: 'sk-ant-x2' });
   expect(of('queue')).toMatchObject([{ state: 'fail', found: expect.stringContaining('127.0.0.1:1') }]);
-  expect(of('news from hooks')).toMatchObject([
-    { state: 'warn', found: '1 waiting, the oldest since 2026-11-20 20:00: one.json' },
-  ]);
+  const waiting = { state: 'warn', found: '1 waiting, the oldest since 2026-11-20 20:00: one.json' };
+  expect(of('news from hooks')).toMatchObject([waiting]);
   expect(of('key')).toMatchObject([{ state: 'warn', found: expect.stringContaining('the nightly schedule has none') }]);
+  writeFileSync(join(spool, 'damaged', 'two.json'), '');
+  rmSync(join(spool, 'one.json'));
+  expect((await doctor(person)).of('news from hooks')).toMatchObject([{ state: 'warn' }]);
   writeFileSync(join(person.home, 'config.json'), '{ "dayTokens": "x" }');
   const unread = await runHere(['doctor'], person.environment);
   expect(unread).toMatchObject({ code: 1, stderr: expect.stringContaining('dayTokens') });
