@@ -10,7 +10,7 @@
 //
 // It can be run again, whenever it broke off. It does not reach transcripts, version control, and what others copied.
 
-import { join, relative, sep } from 'node:path';
+import { join, sep } from 'node:path';
 import { AppError, onAppError } from '../src/base/errors.ts';
 import { listFiles } from '../src/base/files/directories.ts';
 import { readOverlapping, readTextNow, writeWhole } from '../src/base/files/files.ts';
@@ -311,7 +311,8 @@ async function filesHolding(scrub: Scrub, dirs: readonly string[]): Promise<stri
   for (const dir of dirs) {
     for (const path of listFiles(dir)) {
       const absolute = join(dir, path);
-      if (/\.db(?:-wal|-shm)?$/.test(path) || relative(dir, absolute).startsWith('.git/')) continue;
+      // What node compiled of this program looks like any secret in places.
+      if (/\.db(?:-wal|-shm)?$|^\.git\/|^compiled\/v\d/.test(path.replaceAll(sep, '/'))) continue;
       const isHeld = await holds(absolute, scrub).catch(onAppError(() => false));
       if (isHeld) found.push(absolute);
     }

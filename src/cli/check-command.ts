@@ -213,7 +213,7 @@ async function redaction(
   options: RedactOptions,
 ): Promise<(isDry: boolean) => Promise<RedactReport>> {
   const { match, secrets, dryRun, withLines } = options;
-  const isText = match !== undefined || secrets;
+  const isText = match !== undefined || secrets === true;
   if (isText === (version !== undefined) || (version !== undefined && dryRun)) {
     const found = 'Say what to redact: a version, --match TEXT or --secrets. --dry-run works with the last two.';
     throw new AppError('bad-input', found, { remedy: 'nocturne show --history lists the versions.' });

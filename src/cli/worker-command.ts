@@ -264,7 +264,8 @@ async function tryAgain(app: App, names: string[], options: RetryOptions): Promi
     const did = isDismissed ? 'is off the list' : 'waits';
     print(json ? { memory: place, kind: each.kind, key, isDismissed } : `${name} ${did} in ${place}`);
   }
-  if (meant.size === 0 && !json) print('Nothing failed. To try all that waits: nocturne retry --all');
+  const isAll = all || isDismissed || listed.length === 0;
+  if (meant.size === 0 && !json) print(`Nothing failed.${isAll ? '' : ' To try all that waits: nocturne retry --all'}`);
   if (isDismissed) return;
   // Whoever asks has mended what was wrong, or wants to see.
   await closeBreaker(db, now);

@@ -243,9 +243,8 @@ test('redact tells what it would change, asks, changes it, and leaves nothing to
   const asked = await testing.nocturne('redact', '--match', 'pnpm');
   expect(asked).toMatchObject({ code: 2, stdout: 'Nothing was redacted.\n' });
   expect(asked.stderr).toMatch(/^would redact \d+ versions?, \d+ rows? of the database, \d+ files\n/);
-  expect(asked.stderr).toContain('This cannot be undone.');
-  expect(asked.stderr).toContain(join(testing.dir, TOPIC));
-  expect(asked.stderr).toContain('without asking: --yes');
+  for (const said of ['This cannot be undone.', join(testing.dir, TOPIC), 'without asking: --yes'])
+    expect(asked.stderr).toContain(said);
   const no = await runHere(['redact', '--match', 'pnpm'], testing.environment, { isTerminal: true, stdin: 'n\n' });
   expect(no).toMatchObject({ code: 2, stderr: expect.stringContaining('Redact it? [y/N]') });
   const { versions } = await testing.json<{ versions: { id: string }[] }>('show', TOPIC, '--history');
@@ -253,12 +252,14 @@ test('redact tells what it would change, asks, changes it, and leaves nothing to
   expect(await testing.nocturne('redact', versions[0]?.id ?? '')).toMatchObject({ code: 2, stderr });
   expect(await testing.json('redact', '--match', 'pnpm')).toMatchObject({ job: null });
   expect(readFileSync(join(testing.dir, TOPIC), 'utf8')).toContain('pnpm');
+  expect((await testing.nocturne('redact', '--yes')).stderr).toContain('Say what to redact');
+  mkdirSync(join(testing.home, 'compiled', 'v24'), { recursive: true });
+  writeFileSync(join(testing.home, 'compiled', 'v24', 'program'), 'pnpm');
   const yes = await runHere(['redact', '--match', 'pnpm'], testing.environment, { isTerminal: true, stdin: 'y\n' });
   expect(yes).toMatchObject({ code: 0, stderr: expect.stringContaining('brings it back') });
   expect(readFileSync(join(testing.dir, TOPIC), 'utf8')).toContain('Always use [redacted] instead of npm.');
-  expect((await testing.nocturne('redact', '--match', 'pnpm')).stdout).toEqual(
-    expect.stringMatching(/^redacted 0 versions, 0 rows of the (?:ledger|database), 0 files\n$/),
-  );
+  const again = await testing.nocturne('redact', '--match', 'pnpm');
+  expect(again.stdout).toBe('redacted 0 versions, 0 rows of the database, 0 files\n');
 });
 
 test('history says what it cannot read, and that it knows no such file', async () => {
