@@ -23,6 +23,7 @@ import {
   type ForeignLine,
   GIT_ATTRIBUTES,
   type MemorySnapshot,
+  MOST,
   memorySnapshotDir,
   readMemorySnapshot,
   type SnapshotOffer,
@@ -238,6 +239,11 @@ export async function createMemorySnapshot(
     });
   }
   const dir = memorySnapshotDir(request.tree);
+  const large = topics.find(({ text }) => Buffer.byteLength(text) > MOST.topicBytes)?.path;
+  if (large || topics.length > MOST.topics) {
+    const what = `A memory snapshot holds ${MOST.topics} topics of ${MOST.topicBytes} bytes at most; not ${large ?? topics.length}.`;
+    throw new AppError('bad-input', what, { remedy: 'Nothing was made. Name fewer topics.' });
+  }
   const snapshot = snapshotOf(topics);
   const files = [{ path: '.gitattributes', text: GIT_ATTRIBUTES }, ...snapshot.topics];
   // A link of the repository's is replaced, never written through.

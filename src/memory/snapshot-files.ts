@@ -29,7 +29,7 @@ export interface ForeignLine {
 }
 
 /** What a stranger's repository may hold; a topic has at most what a memory may have. */
-const MOST = { topics: 500, topicBytes: 102_400 };
+export const MOST = { topics: 500, topicBytes: 102_400 };
 /** Else a checkout on Windows would change line ends, and with them every text. */
 export const GIT_ATTRIBUTES = '* -text\n';
 

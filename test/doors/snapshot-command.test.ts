@@ -95,6 +95,19 @@ test('a snapshot goes by git from one to the other, who is told of it and takes 
   expect((await ben.nocturne('doctor')).stdout).not.toMatch(told);
 });
 
+test('what nobody could take in is not made', async () => {
+  const ada = colleague();
+  mkdirSync(ada.memory, { recursive: true });
+  const lines = Array.from({ length: 1_500 }, (_, n) => `Host ${n} is ${'far '.repeat(20)}away.`);
+  writeFileSync(
+    join(ada.memory, 'hosts.md'),
+    newTopic({ name: 'hosts', description: 'Hosts', type: 'project', lines }),
+  );
+  const created = await ada.nocturne('snapshot', 'create', 'hosts');
+  expect(created).toMatchObject({ code: 1, stderr: expect.stringContaining('not hosts.md') });
+  expect(existsSync(join(ada.tree, '.claude/memory-snapshot'))).toBe(false);
+});
+
 test('a broken snapshot is an error of its commands, a warning of doctor and nocturne, and nothing to a session', async () => {
   const ada = colleague();
   mkdirSync(join(ada.tree, '.claude/memory-snapshot'), { recursive: true });
