@@ -236,9 +236,10 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
          writeFileSync(path, 'one\\ntwo\\n');`,
         { eval: true, workerData: join(dir, 'a.md') },
       );
+      const isDone = once(editor, 'exit');
       await once(editor, 'message');
       await files.list();
-      await once(editor, 'exit');
+      await isDone;
       expect(await inRows(files)).toEqual({ 'a.md': 'one\ntwo\n' });
       expect(await db.all('select 1 from version where size = 0')).toEqual([]);
     }));
