@@ -201,7 +201,7 @@ export class ProposedOperations {
 }
 
 /**
- * The operations as they are meant: lines carry no mark of what was seen once, which code sets (draft.ts); what one says
+ * The operations as they are meant: lines carry no mark of what was seen once, which code sets; what one says
  * of a new topic holds for all that write into it, but for what no line says; a new name means the topic; a duplicate that
  * makes a line certain is put into it; a line that cites nothing, and is no part of one that goes, rests on the put's entries.
  */

@@ -51,7 +51,8 @@ test('a published play is played again without a model; requests that are other 
 });
 
 describe.skipIf(!hasReal)('on the real sessions (../shared/transcripts; skipped where they are not there)', () => {
-  // In the small size one session of one chain. What is told with a prompt has 300 ms, which a busy machine may not have.
+  // In the small size one session of one chain. Beside much other work one told otherwise once, and alone it did not: a start
+  // has a second to note what it told.
   test.each(isDeep ? keptPlays() : keptPlays().slice(0, 1))(
     '%s tells today what it told',
     { retry: 3 },
