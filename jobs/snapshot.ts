@@ -210,7 +210,6 @@ interface CreateRequest {
 }
 
 export interface CreateReport {
-  outcome: 'created';
   dir: string;
   id: string;
   topics: string[];
@@ -254,7 +253,6 @@ export async function createMemorySnapshot(
   const rows = (change: Change) => enter(change, memory.id, { snapshot, outcome: 'created' });
   await commit(memories, { memory: memory.id, paths: [] }, by, async () => ({ files: [], rows }));
   return {
-    outcome: 'created',
     dir,
     id: snapshot.id,
     topics: snapshot.topics.map(({ path }) => path),

@@ -30,6 +30,7 @@ import {
   isNamed,
   MEMORY,
   memoryHere,
+  memoryKept,
   requirePerson,
   withApp,
 } from './cli-options.ts';
@@ -67,7 +68,6 @@ confirm KEY. Exit code: 0 fine or fixed, 1 problems are left.`,
     const from = damage === null ? null : restoreNewest(home, clock.now());
     const findings: ReportedFinding[] = damage === null ? [] : [{ ...damage, isFixed: true }];
     await withApp({ ...call, config }, async (app) => {
-      const memory = await memoryHere(app);
       const isAfterDump = app.db.engine === 'postgres' && isRestoring;
       const restored = isAfterDump
         ? await afterRestore(app.memories)
@@ -75,10 +75,8 @@ confirm KEY. Exit code: 0 fine or fixed, 1 problems are left.`,
           ? await takeInLeft(app.config, app.memories)
           : undefined;
       if (restored && !options.json) note(sayRestored(restored, from));
-      if (!memory) {
-        if (damage) return tell({ memory: home, findings, restored }, options);
-        throw new AppError('bad-input', `There is no memory at ${app.memoryDirOf()}.`);
-      }
+      if (damage && !(await memoryHere(app))) return tell({ memory: home, findings, restored }, options);
+      const memory = await memoryKept(app);
       const accepted = options.acceptMissing ? await acceptMissing(app.memories, memory) : undefined;
       findings.push(...(await checkMemory(app, memory, isRestoring)));
       tell({ memory: placeOf(memory), findings, accepted, restored }, options);

@@ -120,7 +120,14 @@ export async function memoryHere(app: App): Promise<MemoryRow | null> {
   return known ?? (app.db.engine === 'sqlite' && listNames(dir).length > 0 ? app.memoryFor({ isLook: true }) : null);
 }
 
-/** The same, or with `--all` all that are known here. */
+/** The same. Errors: `bad-input` where nothing is kept there. */
+export async function memoryKept(app: App): Promise<MemoryRow> {
+  const memory = await memoryHere(app);
+  if (memory) return memory;
+  throw new AppError('bad-input', `There is no memory at ${app.memoryDirOf()}.`);
+}
+
+/** The one here, or with `--all` all that are known. */
 export async function memoriesFor(app: App, { all }: { all?: boolean }): Promise<MemoryRow[]> {
   const known = all ? await memoriesHere(app) : [await memoryHere(app)];
   return known.flatMap((memory) => memory ?? []);

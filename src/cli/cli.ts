@@ -23,11 +23,11 @@ const MODULES: CommandModule[] = [
   { names: ['next'], load: () => import('./next-command.ts') },
   { names: ['undo'], load: () => import('./undo-command.ts') },
   { names: ['review'], load: () => import('./review-command.ts') },
-  { names: ['config'], load: () => import('./config-command.ts') },
+  { names: ['config', 'pause'], load: () => import('./config-command.ts') },
   { names: ['export', 'import', 'share', 'snapshot', 'adopt'], load: () => import('./share-command.ts') },
   { names: ['stores', 'keys'], load: () => import('./keys-command.ts') },
   { names: ['serve', 'open', 'mcp'], load: () => import('./serve-command.ts') },
-  { names: ['worker', 'pause', 'retry'], load: () => import('./worker-command.ts') },
+  { names: ['worker', 'retry'], load: () => import('./worker-command.ts') },
 ];
 
 /** What is called otherwise now. */

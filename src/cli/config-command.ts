@@ -1,11 +1,20 @@
-// config: shows the settings that are not as by default, or one, and sets them.
+// What nocturne may do. config: shows the settings that are not as by default, or one, and sets them. pause: nothing is done by
+// itself, everywhere or in a project, until the pause is ended or a time is over.
 
 import { homeOfUser, loadConfig } from '../base/config/config.ts';
 import { sayTooLow } from '../base/config/prices.ts';
 import { sayFormer, settingsPath } from '../base/config/settings.ts';
 import { type AppError, describeError, onAppError } from '../base/errors.ts';
+import { canonicalPath } from '../base/files/directories.ts';
+import { gitRoot, pausedAt, pauseEnd } from '../memory/paths.ts';
+import { endPause, pause as pauseAll, pausesOf } from '../queue/pauses.ts';
+import { wakeWorker } from '../queue/spool.ts';
+import { releasePaused } from '../queue/waiting-work.ts';
 import { readSettingsOf, type Setting, writeSettings, writeTyped } from '../setup/settings-file.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
+import { plainly, sayTime, shellPath } from '../terminal/phrases.ts';
+import type { App } from '../worker/compose.ts';
+import { type CommonOptions, parsed } from './cli-options.ts';
 import type { Call, CommandSpec } from './spec.ts';
 
 interface ConfigOptions {
@@ -109,4 +118,75 @@ function say(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-export const commands: CommandSpec[] = [configCommand as CommandSpec];
+interface PauseOptions extends CommonOptions {
+  project?: string | true;
+  for?: number;
+  off?: boolean;
+}
+
+const pause: CommandSpec<PauseOptions> = {
+  name: 'pause',
+  about: 'stop all automatic work for now',
+  options: [
+    [
+      '--for <time>',
+      'how long: 45m, 2h, 3d (default: until pause --off)',
+      { parse: parsed(durationMs, 'Give minutes, hours or days: 45m, 2h, 3d.') },
+    ],
+    ['--off', 'end the pause', { conflicts: 'for' }],
+    ['--project [dir]', 'only the project of this directory (default: the current one)'],
+  ],
+  more: 'Sessions wait meanwhile, and nothing is recalled.',
+  json: '{ project, until }; with --off { project, wasPaused, released, left, enabled, reason }',
+  examples: ['pause --for 2h --project', 'pause --off'],
+  inApp: (app, call) => (call.options.off ? stop(app, call) : begin(app, call)),
+};
+
+async function begin({ db, clock, config }: App, { options }: Call<PauseOptions>): Promise<void> {
+  const { for: lengthMs, json } = options;
+  const now = clock.now();
+  const until = lengthMs ? new Date(now.getTime() + lengthMs).toISOString() : null;
+  const project = projectFrom(options);
+  await pauseAll(db, { project, until }, now);
+  const when = until && sayTime(until, config);
+  const said = `${project ?? 'nocturne'} is paused until ${when ?? pauseEnd(project)}`;
+  print(json ? { project, until } : plainly(said, config));
+}
+
+async function stop(app: App, { options }: Call<PauseOptions>): Promise<void> {
+  const { db, clock, config } = app;
+  const project = projectFrom(options);
+  const now = clock.now();
+  const pauses = await pausesOf(db, now);
+  const ended = pauses.find((each) => (project === null ? each.project : pausedAt(each, project)) === project);
+  const left = ended ? await endPause(db, ended.project, now) : pauses;
+  // What another pause still holds is held again by whoever comes to work it.
+  const released = ended ? await releasePaused(db, now) : 0;
+  if (released > 0) wakeWorker(config.home, config.environment);
+  const { enabled, reason } = await app.standing({ cwd: project ?? undefined });
+  if (options.json) return print({ project, wasPaused: ended !== undefined, released, left, enabled, reason });
+  const what = plainly(project ?? 'nocturne', config);
+  const due = released > 0 ? `; ${released} that waited ${released === 1 ? 'is' : 'are'} due now` : '';
+  print(ended ? `${what} is not paused any more${due}` : `${what} was not paused`);
+  for (const { project: of, until } of left) {
+    const when = until === null ? '' : ` until ${sayTime(until, config)}`;
+    const end = `${pauseEnd(of)}${of === null ? '' : ` ${shellPath(of, config)}`}`;
+    print(`still paused: ${plainly(of ?? 'everything', config)}${when}; ${end} ends that`);
+  }
+}
+
+/** The root of the project that is meant; null: everything. */
+function projectFrom({ project }: PauseOptions): string | null {
+  if (project === undefined) return null;
+  const dir = canonicalPath(project === true ? process.cwd() : project);
+  return gitRoot(dir) ?? dir;
+}
+
+const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+function durationMs(text: string): number | undefined {
+  const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text.trim()) ?? [];
+  return count && Number(count) > 0 ? Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS] : undefined;
+}
+
+export const commands = [configCommand, pause] as CommandSpec[];

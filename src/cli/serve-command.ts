@@ -33,7 +33,6 @@ const LOOPBACK = ['127.0.0.1', 'localhost', '::1'];
 interface ServeOptions {
   host: string;
   port: number;
-  socket?: string;
   projects?: boolean;
   tlsCert?: string;
   tlsKey?: string;
@@ -52,7 +51,6 @@ const serve: CommandSpec<ServeOptions> = {
   options: [
     ['--host <name>', 'where to listen', { default: '127.0.0.1' }],
     ['--port <number>', 'port; 0: a free one', { parse: wholeFrom(0, 65_535), default: 4114 }],
-    ['--socket <path>', 'listen on a socket of the file system, for this user alone', { conflicts: ['port', 'host'] }],
     ['--projects', 'also the memories of projects, for keys without --stores'],
     ['--tls-cert <file>', 'certificate, PEM'],
     ['--tls-key <file>', 'its key, PEM'],
@@ -73,16 +71,16 @@ const serve: CommandSpec<ServeOptions> = {
   ],
   json: '{ url, key? }',
   more: 'On a terminal, if there is no key yet, it makes one that works until it ends. It starts a worker, which keeps running, unless one runs already.',
-  examples: ['serve', 'serve --socket ~/.nocturne/serve.sock'],
+  examples: ['serve', 'serve --port 4200 --no-worker'],
   run: (call) => {
     refuseInTheClear(call.options);
     return withApp({ options: {}, parts: call.parts }, async (app) => {
       if (app.config.queueUrl) checkQueueUrl(app.config.queueUrl);
-      const { json, projects, url: urls, cors: origins, creates, reads, host, port, socket } = call.options;
+      const { json, projects, url: urls, cors: origins, creates, reads, host, port } = call.options;
       // Before it answers anybody: who sees it answer may end it.
       const ended = untilEnded();
       const server = await startServing(app, {
-        ...{ host, port, socket, tls: tlsOf(call.options), withProjects: projects, reached: { urls, origins } },
+        ...{ host, port, tls: tlsOf(call.options), withProjects: projects, reached: { urls, origins } },
         ...{ createsPerMinute: creates, readsPerMinute: reads, version: call.version },
       });
       try {
@@ -112,10 +110,10 @@ async function startServing(app: App, options: Omit<ServingOptions, 'openPages'>
 }
 
 /** What others can reach must not be read on its way. */
-function refuseInTheClear({ host, tlsCert, tlsKey, behindProxy, socket }: ServeOptions): void {
+function refuseInTheClear({ host, tlsCert, tlsKey, behindProxy }: ServeOptions): void {
   if ((tlsCert === undefined) !== (tlsKey === undefined))
     throw new AppError('bad-input', '--tls-cert and --tls-key belong together.');
-  if (socket !== undefined || LOOPBACK.includes(host) || tlsCert !== undefined || behindProxy) return;
+  if (LOOPBACK.includes(host) || tlsCert !== undefined || behindProxy) return;
   throw new AppError('bad-input', `--host ${host} would send keys and memories unencrypted.`, {
     remedy: 'Give --tls-cert and --tls-key, or --behind-proxy if a proxy before it speaks TLS.',
   });

@@ -32,7 +32,7 @@ import { fromHome } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { refuseInDatabase, shareWithTeam } from '../worker/sharing.ts';
 import { memoriesHere, placeOf, sameHere } from '../worker/whose-memory.ts';
-import { agreed, type CommonOptions, MEMORY, memoryHere, printDone, requirePerson } from './cli-options.ts';
+import { agreed, type CommonOptions, MEMORY, memoryHere, memoryKept, printDone, requirePerson } from './cli-options.ts';
 import { LINE, topicFile } from './named-topics.ts';
 import type { CommandSpec } from './spec.ts';
 
@@ -114,7 +114,7 @@ const create: CommandSpec<CommonOptions & { redacted?: boolean }, [string[]]> = 
   about: 'copy topics into .claude/memory-snapshot of the working tree, to be committed',
   args: [['[topics...]', 'which (default: all of type project and reference)']],
   options: [['--redacted', 'take secrets out instead of refusing'], ...MEMORY],
-  json: '{ outcome, dir, id, topics, redacted, commanding: [{ path, line, text }] }',
+  json: '{ dir, id, topics, redacted, commanding: [{ path, line, text }] }',
   more: 'Logs and evidence stay with you.',
   examples: ['snapshot create deploys.md staging.md && git add .claude/memory-snapshot'],
   async inApp(app, call) {
@@ -224,8 +224,7 @@ const exportCommand: CommandSpec<CommonOptions, [string]> = {
   json: '{ outcome, files, skipped, job }',
   examples: ['export my-memory && tar czf my-memory.tar.gz my-memory'],
   async inApp(app, call) {
-    const memory = await app.findMemory();
-    if (!memory) throw new AppError('bad-input', `There is no memory in ${app.memoryDirOf()}.`);
+    const memory = await memoryKept(app);
     const report = await exportMemory(resolve(call.args[0]), { memories: app.memories, memory });
     const lines = [`Exported ${sayCount(report.files.length, 'file')}.`, ...saySkipped(report.skipped)];
     await printDone(app, call.options, { report, lines });

@@ -123,6 +123,13 @@ function optionOf([flags, about, more = {}]: OptionSpec): Option {
   return more.isHidden ? option.hideHelp() : option;
 }
 
+/** What takes the next word for its value. */
+const VALUED = /^--(?:memory|scope|store)$/;
+
+function isCommand(modules: CommandModule[], word: string): boolean {
+  return word !== '' && modules.some(({ names }) => names.includes(word));
+}
+
 /** The program with the command that `argv` names, or with all of them. */
 export async function programOf(modules: CommandModule[], argv: string[], at: CalledAt): Promise<Command> {
   const program = new Command('nocturne')
@@ -133,8 +140,14 @@ export async function programOf(modules: CommandModule[], argv: string[], at: Ca
     .helpCommand('help [command]', 'what a command does, its options and an example')
     .configureHelp({ subcommandTerm: (command) => command.name() })
     .exitOverride();
-  const [first = ''] = argv.slice(2);
+  const [first = '', ...rest] = argv.slice(2);
   const isAlone = /^(?:-|$)/.test(first);
+  const behind = rest.findIndex((word, at) => isCommand(modules, word) && !VALUED.test([first, ...rest][at] ?? ''));
+  if (isAlone && behind >= 0) {
+    const [name, ...more] = rest.slice(behind);
+    const right = ['nocturne', name, first, ...rest.slice(0, behind), ...more].join(' ');
+    program.error(`error: options stand behind their command: ${right}`);
+  }
   const isHelp = ['-h', '--help'].includes(first);
   const asked = isAlone ? '' : first;
   const known = isHelp ? undefined : modules.find(({ names }) => names.includes(asked));

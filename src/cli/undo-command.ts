@@ -4,14 +4,13 @@
 import { lastJob, type UndoReport } from '../../jobs/undo.ts';
 import { AppError } from '../base/errors.ts';
 import { sayCount } from '../base/text/wording.ts';
-import { lookInto } from '../memory/commit.ts';
 import { type MemoryRow, restoreMemory } from '../memory/memories.ts';
 import { scopeDir } from '../memory/places.ts';
 import { findId, shortId } from '../memory/short-ids.ts';
 import { EXIT, exitFor, note, print } from '../terminal/output.ts';
-import { sayDid, sayWhen, shellWord } from '../terminal/phrases.ts';
+import { sayDid, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
-import { placeOf, whoseMemory } from '../worker/whose-memory.ts';
+import { placeOf } from '../worker/whose-memory.ts';
 import { agreed, type CommonOptions, isNamed, MEMORY, requirePerson, undoCommand, withApp } from './cli-options.ts';
 import type { CommandSpec } from './spec.ts';
 
@@ -37,7 +36,7 @@ const undo: CommandSpec<UndoOptions, [string | undefined]> = {
   ],
   json: '{ outcome, job, kind, undo, files, turns, stays }; with --file the version that it is at now, as show --history prints it',
   more: `Yours is what you did by a command here: remember, forget, show --pin, show --edit, undo --file, review, import, share, learn,
-dream. A file that was edited by hand since is named, with what sets it back. An undo can be undone too. A session whose learning was undone is read again by nocturne learn only.`,
+dream. Edits by hand are in show --history, and undo --file sets one back. An undo can be undone too. A session whose learning was undone is read again by nocturne learn only.`,
   examples: ['undo', 'undo --last', 'undo --file working-agreements.md --version memver_01234567'],
   run(call) {
     const { options } = call;
@@ -56,7 +55,6 @@ dream. A file that was edited by hand since is named, with what sets it back. An
         return print(options.json ? { outcome: 'undone', job: null, undo: id } : said);
       }
       const action = id === undefined ? await lastAction(app, options) : await actionCalled(app, id, options);
-      if (id === undefined && !options.last) await noteHandEdit(app, action?.job);
       if (!action) throw unknown(id, options);
       if (id === undefined && !options.last && !(await isMeant(app, action, options))) return;
       const report = await app.undo({ job: action.job, partial: options.partial });
@@ -114,26 +112,6 @@ async function memoriesHere(app: App, options: CommonOptions): Promise<Omit<Acti
     if (memory && places.every((each) => each.memory.id !== memory.id)) places.push({ memory, scope });
   }
   return places;
-}
-
-/** Names the file that was edited past nocturne last, where that was since this job and it is so still. */
-async function noteHandEdit(app: App, since: string | undefined): Promise<void> {
-  const memory = await app.findMemory();
-  if (!memory) return;
-  await lookInto(app.memories, { memory: memory.id, paths: 'all' });
-  const edited = await app.db.get<Record<'path' | 'at' | 'previous', string>>(
-    `select v.path, v.at, v.previous from file f join version v on v.id = f.head join change c on c.id = v.change
-     where f.memory = ? and v.actor_kind = 'external' and v.path is not null and v.previous is not null
-       and c.n > coalesce((select max(n) from change where job = ?), 0) order by v.seq desc limit 1`,
-    ...[memory.id, since ?? null],
-  );
-  if (!edited) return;
-  const version = await shortId(app.db, 'version', edited.previous);
-  const back = `nocturne undo --file ${shellWord(edited.path)} --version ${version}`;
-  const { command } = await whoseMemory(app, memory);
-  note(
-    `${edited.path} was edited outside nocturne, ${sayWhen(edited.at, app.config)}. To set it back: ${command(back)}`,
-  );
 }
 
 /** Shows what would be taken back, and asks where someone is there to answer. */

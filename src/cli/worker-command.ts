@@ -1,30 +1,26 @@
-// Work that waits. worker: works it, for ever or once. pause: nothing is done unasked, everywhere or in a project, until the pause is
-// ended or a time is over. retry: what failed, or waits after a failure, is due now, or is taken off the list.
+// Work that waits. worker: works it, for ever or once. retry: what failed, or waits after a failure, is due now, or is taken off the
+// list.
 
 import { resolve } from 'node:path';
 import { AppError } from '../base/errors.ts';
-import { canonicalPath } from '../base/files/directories.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { formatIn } from '../base/time.ts';
 import { memoryRow } from '../memory/memories.ts';
-import { gitRoot, pausedAt, pauseEnd } from '../memory/paths.ts';
 import { sessionRow } from '../memory/session-rows.ts';
 import { wholeId } from '../memory/short-ids.ts';
 import { closeBreaker, gateOf } from '../queue/breaker.ts';
 import { type InboxRow, put } from '../queue/inbox.ts';
-import { endPause, pause as pauseAll, pausesOf } from '../queue/pauses.ts';
 import { reopenDay } from '../queue/spend.ts';
-import { wakeWorker } from '../queue/spool.ts';
 import { environmentOf } from '../queue/swept.ts';
-import { dismiss, LIMITS, listWork, releasePaused, retry as retryRows, type WorkRow } from '../queue/waiting-work.ts';
+import { dismiss, LIMITS, listWork, retry as retryRows, type WorkRow } from '../queue/waiting-work.ts';
 import { allWorkers } from '../queue/workers.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
-import { plainly, sayFate, sayOutcome, sayTime, shellPath } from '../terminal/phrases.ts';
+import { plainly, sayFate, sayOutcome } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { refusedOf } from '../worker/session-fate.ts';
 import type { WorkResult } from '../worker/work-item.ts';
 import { runWorker } from '../worker/worker.ts';
-import { type CommonOptions, isNamed, MEMORY, MODEL, parsed, withApp } from './cli-options.ts';
+import { type CommonOptions, isNamed, MEMORY, MODEL, memoryKept, withApp } from './cli-options.ts';
 import { workNames } from './printer.ts';
 import type { Call, CommandSpec } from './spec.ts';
 
@@ -144,77 +140,6 @@ function endOnSignals(): AbortSignal {
   return controller.signal;
 }
 
-interface PauseOptions extends CommonOptions {
-  project?: string | true;
-  for?: number;
-  off?: boolean;
-}
-
-const pause: CommandSpec<PauseOptions> = {
-  name: 'pause',
-  about: 'stop all automatic work for now',
-  options: [
-    [
-      '--for <time>',
-      'how long: 45m, 2h, 3d (default: until pause --off)',
-      { parse: parsed(durationMs, 'Give minutes, hours or days: 45m, 2h, 3d.') },
-    ],
-    ['--off', 'end the pause', { conflicts: 'for' }],
-    ['--project [dir]', 'only the project of this directory (default: the current one)'],
-  ],
-  more: 'Sessions wait meanwhile, and nothing is recalled.',
-  json: '{ project, until }; with --off { project, wasPaused, released, left, enabled, reason }',
-  examples: ['pause --for 2h --project', 'pause --off'],
-  inApp: (app, call) => (call.options.off ? stop(app, call) : begin(app, call)),
-};
-
-async function begin({ db, clock, config }: App, { options }: Call<PauseOptions>): Promise<void> {
-  const { for: lengthMs, json } = options;
-  const now = clock.now();
-  const until = lengthMs ? new Date(now.getTime() + lengthMs).toISOString() : null;
-  const project = projectFrom(options);
-  await pauseAll(db, { project, until }, now);
-  const when = until && sayTime(until, config);
-  const said = `${project ?? 'nocturne'} is paused until ${when ?? pauseEnd(project)}`;
-  print(json ? { project, until } : plainly(said, config));
-}
-
-async function stop(app: App, { options }: Call<PauseOptions>): Promise<void> {
-  const { db, clock, config } = app;
-  const project = projectFrom(options);
-  const now = clock.now();
-  const pauses = await pausesOf(db, now);
-  const ended = pauses.find((each) => (project === null ? each.project : pausedAt(each, project)) === project);
-  const left = ended ? await endPause(db, ended.project, now) : pauses;
-  // What another pause still holds is held again by whoever comes to work it.
-  const released = ended ? await releasePaused(db, now) : 0;
-  if (released > 0) wakeWorker(config.home, config.environment);
-  const { enabled, reason } = await app.standing({ cwd: project ?? undefined });
-  if (options.json) return print({ project, wasPaused: ended !== undefined, released, left, enabled, reason });
-  const what = plainly(project ?? 'nocturne', config);
-  const due = released > 0 ? `; ${released} that waited ${released === 1 ? 'is' : 'are'} due now` : '';
-  print(ended ? `${what} is not paused any more${due}` : `${what} was not paused`);
-  for (const { project: of, until } of left) {
-    const when = until === null ? '' : ` until ${sayTime(until, config)}`;
-    const end = `${pauseEnd(of)}${of === null ? '' : ` ${shellPath(of, config)}`}`;
-    print(`still paused: ${plainly(of ?? 'everything', config)}${when}; ${end} ends that`);
-  }
-}
-
-/** The root of the project that is meant; null: everything. */
-function projectFrom({ project }: PauseOptions): string | null {
-  if (project === undefined) return null;
-  const dir = canonicalPath(project === true ? process.cwd() : project);
-  return gitRoot(dir) ?? dir;
-}
-
-const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-
-function durationMs(text: string): number | undefined {
-  const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text.trim()) ?? [];
-  return count && Number(count) > 0 ? Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS] : undefined;
-}
-
 interface RetryOptions extends CommonOptions {
   all?: boolean;
   failed?: boolean;
@@ -247,7 +172,7 @@ type Work = Pick<InboxRow, 'kind' | 'key' | 'memory'> & Partial<InboxRow>;
 async function tryAgain(app: App, names: string[], options: RetryOptions): Promise<void> {
   const { db, clock } = app;
   const { all, failed, dismiss: isDismissed = false, json } = options;
-  const memory = isNamed(options) ? (await app.findMemory())?.id : undefined;
+  const memory = isNamed(options) ? (await memoryKept(app)).id : undefined;
   const listed = await listWork(db, { memory });
   const isAsked = ({ state, code }: WorkRow) => {
     const isListed = state === 'failed' || (!isDismissed && LIMITS.includes(code ?? ''));
@@ -297,4 +222,4 @@ async function putAgain({ db, machine }: App, { id, kind, key, memory }: Work, n
   return db.write((sql) => put(sql, { kind, key, memory: memory ?? undefined, payload, notBefore: now }, now));
 }
 
-export const commands = [worker, pause, retry] as CommandSpec[];
+export const commands = [worker, retry] as CommandSpec[];

@@ -328,7 +328,7 @@ export interface Pace {
   debounceMs: number;
   /** From the beginning of one work to that of the next; 0: as often as there is news. */
   throttleMs: number;
-  /** The session is over, or a person asks in it: `throttleMs` does not hold it back, only bounds how long news may. */
+  /** The session is over: `throttleMs` does not hold it back, only bounds how long news may. */
   isLast?: boolean;
 }
 

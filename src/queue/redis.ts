@@ -9,16 +9,13 @@ import { checkQueueUrl, withoutSecrets } from '../db/drivers.ts';
 export type RedisServer = Awaited<ReturnType<typeof openRedis>>;
 
 const ANSWER_WITHIN_MS = 1_500;
-/** Silence is counted in so many pieces: one in which this process was stopped, or got no CPU, is one piece, however long. */
-const PIECES = 10;
 /** The driver counts by the clock alone, so it gives up later than `ANSWER_WITHIN_MS`, by which everybody here is answered. */
 const CONNECT_WITHIN_MS = 5_000;
 const RECONNECT_AT_MOST_MS = 2_000;
 /** Longer than BullMQ's longest wait for a job, ten seconds: a connection silent for so long is dead. */
 const SILENT_AT_MOST_MS = 20_000;
-const OLDEST_REDIS = [6, 2];
 
-/** Connects, and checks the server. Errors: those of `checkQueueUrl`, and `queue-unavailable` for one that is down or unfit. */
+/** Errors: those of `checkQueueUrl`, and `queue-unavailable` for one that is down. */
 export async function openRedis(url: string) {
   checkQueueUrl(url);
   const server = withoutSecrets(url);
@@ -28,7 +25,6 @@ export async function openRedis(url: string) {
   const attempt = <T>(action: string, ask: () => Promise<T>): Promise<T> => answered(server, action, ask);
   try {
     await attempt('reach', () => ready(producer));
-    checkServer(await attempt('ask for the version of', () => producer.info()), server);
   } catch (error) {
     producer.disconnect();
     throw error;
@@ -74,25 +70,6 @@ async function ready(redis: Redis): Promise<void> {
   }
 }
 
-function checkServer(info: string, server: string): void {
-  const field = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
-  const version = field('redis_version') ?? '0';
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  const [oldestMajor = 0, oldestMinor = 0] = OLDEST_REDIS;
-  if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor)) {
-    throw new AppError('queue-unavailable', `The queue at ${server} is Redis ${version}.`, {
-      remedy: `Use Redis ${OLDEST_REDIS.join('.')} or newer, or Valkey.`,
-    });
-  }
-  const policy = field('maxmemory_policy') ?? 'noeviction';
-  // An evicted job leaves its deduplication key behind, and that key would swallow every later ring.
-  if (policy !== 'noeviction') {
-    throw new AppError('queue-unavailable', `The queue at ${server} may evict keys: maxmemory-policy is ${policy}.`, {
-      remedy: 'Set it to noeviction (CONFIG SET maxmemory-policy noeviction), or use another Redis.',
-    });
-  }
-}
-
 async function answered<T>(server: string, action: string, ask: () => Promise<T>): Promise<T> {
   const unavailable = (reason: string, cause?: unknown) =>
     new AppError('queue-unavailable', `Cannot ${action} the queue at ${server}: ${reason}.`, {
@@ -100,12 +77,7 @@ async function answered<T>(server: string, action: string, ask: () => Promise<T>
       cause,
     });
   const { promise: silence, reject } = Promise.withResolvers<never>();
-  let timer: NodeJS.Timeout | undefined;
-  const wait = (pieces: number) => {
-    if (pieces === 0) reject(unavailable(`no answer within ${ANSWER_WITHIN_MS} ms`));
-    else timer = setTimeout(wait, ANSWER_WITHIN_MS / PIECES, pieces - 1);
-  };
-  wait(PIECES);
+  const timer = setTimeout(() => reject(unavailable(`no answer within ${ANSWER_WITHIN_MS} ms`)), ANSWER_WITHIN_MS);
   try {
     return await Promise.race([ask(), silence]);
   } catch (error) {

@@ -148,7 +148,7 @@ function refuseForeign(context: Context<Env>, { urls, origins }: Reached): void 
     throw invalid('There is more than one Host.');
   }
   const host = headerOf(context, 'host')?.toLowerCase() ?? '';
-  // A socket of the file system has no port.
+  // What came over no socket has no port.
   const port = incoming?.socket.localPort;
   const isOurs = (name: string) => {
     const [, bare = '', given] = /^(.*?)(?::(\d+))?$/.exec(name) ?? [];

@@ -6,8 +6,6 @@ import type { AddressInfo, Socket } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Config } from '../base/config/config.ts';
 import { AppError } from '../base/errors.ts';
-import { kindOf } from '../base/files/directories.ts';
-import { makePrivate, removeFile } from '../base/files/files.ts';
 import { insert, newId } from '../db/sql.ts';
 import type { Memories } from '../memory/memories.ts';
 import { dropOldSent } from '../memory/session-rows.ts';
@@ -19,8 +17,6 @@ export interface ServeOptions {
   host?: string;
   /** 0: a free one. */
   port?: number;
-  /** A socket of the file system in place of a port. */
-  socket?: string;
   withProjects?: boolean;
   createsPerMinute?: number;
   readsPerMinute?: number;
@@ -46,7 +42,7 @@ export interface Pages {
 
 export interface Running {
   deps: ServerDeps;
-  /** `http://127.0.0.1:4114`, or the path of the socket. */
+  /** `http://127.0.0.1:4114` */
   url: string;
   /** Takes nothing new, lets what is under way come to its end for at most `withinMs`, and closes everything. */
   close(withinMs?: number): Promise<void>;
@@ -103,8 +99,7 @@ export async function startServer(
   let url: string;
   try {
     url = await listen(server, options);
-    // Of a socket there is no address that a browser could open.
-    if (options.socket === undefined) pages = await options.openPages?.({ config, url, urls: reached.urls });
+    pages = await options.openPages?.({ config, url, urls: reached.urls });
   } catch (error) {
     // What listens, or works on a thread, would keep the process alive.
     await close(0);
@@ -130,28 +125,16 @@ async function userOf({ db }: Memories): Promise<string> {
 }
 
 async function listen(server: ReturnType<typeof createAdaptorServer>, options: ServeOptions): Promise<string> {
-  const { host = '127.0.0.1', port = 4114, socket, tls } = options;
+  const { host = '127.0.0.1', port = 4114, tls } = options;
   const listening = Promise.withResolvers<void>();
   server.once('listening', listening.resolve).once('error', listening.reject);
-  // Nobody else may connect, not even before its mode is set.
-  const mask = socket === undefined ? null : process.umask(0o177);
   try {
-    // One that a server left behind which was killed.
-    if (socket !== undefined && kindOf(socket) === 'other') removeFile(socket);
-    if (socket === undefined) server.listen(port, host);
-    else server.listen(socket);
+    server.listen(port, host);
     await listening.promise;
   } catch (error) {
-    const where = socket ?? `${host}:${port}`;
-    throw new AppError('bad-input', `Cannot listen on ${where}: ${(error as Error).message}.`, {
-      remedy: socket === undefined ? 'Choose another with --port.' : 'Choose another path with --socket.',
+    throw new AppError('bad-input', `Cannot listen on ${host}:${port}: ${(error as Error).message}.`, {
+      remedy: 'Choose another with --port.',
     });
-  } finally {
-    if (mask !== null) process.umask(mask);
-  }
-  if (socket !== undefined) {
-    makePrivate(socket);
-    return socket;
   }
   const { port: found } = server.address() as AddressInfo;
   return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${found}`;

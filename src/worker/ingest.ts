@@ -7,11 +7,10 @@
 import { dirname, sep } from 'node:path';
 import { type SortedTurns, type SortOptions, sortTurns, type TakenUp } from '../../jobs/extract/pending-turns.ts';
 import { type Config, configOfSession, type Environment } from '../base/config/config.ts';
-import { describeError, ERRORS, isAppError, onAppError } from '../base/errors.ts';
+import { describeError, ERRORS, isAppError } from '../base/errors.ts';
 import { canonicalPath, isDirectory } from '../base/files/directories.ts';
 import { removeFile, statNow } from '../base/files/files.ts';
 import { DAY_MS } from '../base/time.ts';
-import { coverageOf } from '../memory/entries.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { isByProject, whyTurnedOff } from '../memory/places.ts';
 import { declinedBefore, enterSession, keepPieces, sessionNamed } from '../memory/session-rows.ts';
@@ -19,9 +18,7 @@ import { announce, inboxRow, type Put } from '../queue/inbox.ts';
 import { kindOfEvent, readSpool, removeAbandoned, type Spooled, type SpoolItem, sessionName } from '../queue/spool.ts';
 import { keepLooks, seeAnew, unseen } from '../queue/swept.ts';
 import { FOUND_AGENTS, findSessions } from '../transcript/find-sessions.ts';
-import type { Message } from '../transcript/messages.ts';
 import { isInteractive, openSession, type Session } from '../transcript/session.ts';
-import { readTurns } from '../transcript/turns.ts';
 import type { App, At } from './compose.ts';
 
 /** Takes in what is in the spool. What names a transcript that is not there yet stays until its debounce is over. */
@@ -82,9 +79,7 @@ async function ingestSession(
     const session = Object.assign(opened, { cwd: opened.cwd ?? told('cwd') ?? undefined, config: own });
     const reason = (await reasonToSkip(app, session)) ?? whyTurnedOff(await app.standing(session));
     if (reason) onProblem(`${name} is skipped: ${reason}.`);
-    // What a person asks to remember waits neither for the pace of a session that goes on nor for its next turn.
-    const ended = hasEnded(calls) || (!reason && (await asksToRemember(app, session)));
-    const announced = reason ? null : await announceSession(app, { session, ended, at, environment });
+    const announced = reason ? null : await announceSession(app, { session, ended: hasEnded(calls), at, environment });
     await done(session.path);
     return announced;
   } catch (error) {
@@ -117,26 +112,6 @@ function findTranscript(config: Config, { agent, session }: SpoolItem): string {
 function hasEnded(calls: Spooled[]): boolean {
   const { item: last } = calls.at(-1) as Spooled;
   return calls.some(({ item: { event, size } }) => kindOfEvent(event) === 'end' && size === last.size);
-}
-
-/** A wrong hit costs one request; a miss waits as long as all else that is said. */
-const ASKS =
-  /(?<!\b(?:i|you|we|they|do|can|can['’]t|cannot)\s)\bremember\b|\b(?:do not|don['’]?t|never) forget\b|\b(?:keep|bear) in mind\b|\b(?:merke? (?:dir|es dir)|vergiss nicht|denke? daran|retiens|souviens-toi|n['’]oublie pas|recuerda|no olvides|lembre-se|não esqueça|ricordati|non dimenticare)\b|记住|記住|覚えて|기억해/iu;
-
-/** Whether a person asks for something to be remembered in what was not worked yet. What cannot be read, its extraction tells. */
-async function asksToRemember(app: App, session: Session & At): Promise<boolean> {
-  const typed = ({ speaker, parts }: Message) =>
-    speaker === 'human' ? parts.map((part) => (part.kind === 'text' && !part.untyped ? part.text : '')).join('\n') : '';
-  const look = async () => {
-    const memory = await app.findMemory(session);
-    for await (const { id, messages } of readTurns(session.messages())) {
-      if (!messages.some((message) => ASKS.test(typed(message)))) continue;
-      const turn = { id, messageIds: messages.map((message) => message.id) };
-      if (!memory || (await coverageOf(app.db, memory.id, [turn]))[0]?.length === 0) return true;
-    }
-    return false;
-  };
-  return look().catch(onAppError(() => false));
 }
 
 /** A session that was found on this disk, with the settings for it. */

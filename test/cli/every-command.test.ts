@@ -53,7 +53,7 @@ const CALLS: Record<string, (string | number)[][]> = {
     ['undo', '--last'],
     ['undo', '--file', TOPIC, '--version', 'memver_00000000', 1],
   ],
-  review: [['review', '--list']],
+  review: [['review']],
   pause: [
     ['pause', '--for', '2h'],
     ['pause', '--off'],

@@ -78,7 +78,7 @@ test.each([
 
 test('looking is open to it', async () => {
   const { environment } = await testApp();
-  for (const args of [['list'], ['review', '--list'], ['review'], []])
+  for (const args of [['list'], ['review'], []])
     expect(await runHere(args, { ...environment, CLAUDECODE: '1' }, { isTerminal: true })).toMatchObject({ code: 0 });
 });
 

@@ -4,8 +4,9 @@ import type { Command } from 'commander';
 import { beforeAll, expect, test } from 'vitest';
 import { EXIT } from '../../src/terminal/output.ts';
 import { wholeProgram } from '../docs/generate.ts';
-import { testApp } from '../support/app.ts';
+import { environmentIn, testApp } from '../support/app.ts';
 import { type EndedHere, runHere } from '../support/run-here.ts';
+import { tempDir } from '../support/temp.ts';
 
 let program: Command;
 beforeAll(async () => {
@@ -85,4 +86,18 @@ test.each([
     stdout: '',
     stderr: expect.stringContaining(words),
   });
+});
+
+test.each([
+  ['--memory here list --all', 'nocturne list --memory here --all'],
+  ['--json list', 'nocturne list --json'],
+])('nocturne %s is told that options stand behind their command', async (given, right) => {
+  const { code, stdout, stderr } = await runHere(given.split(' '), environmentIn(tempDir()));
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain(right);
+});
+
+test('a directory may be called as a command is', async () => {
+  const { code } = await runHere(['--memory', 'list', '--json'], environmentIn(tempDir()));
+  expect(code).not.toBe(2);
 });

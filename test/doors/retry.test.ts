@@ -69,6 +69,17 @@ test.each([
   expect(await testing.nocturne()).toMatchObject({ code: 0 });
 });
 
+test('a memory that is not there is no word for all of them: it is told, and nothing is tried', async () => {
+  const { testing } = await givenUp();
+  const nowhere = tempDir();
+  const { code, stdout, stderr } = await testing.nocturne('retry', '--failed', '--memory', nowhere);
+  expect({ code, stdout, stderr }).toMatchObject({
+    ...{ code: 1, stdout: '' },
+    stderr: expect.stringContaining(`There is no memory at ${nowhere}.`),
+  });
+  expect(await testing.rows('failures')).toHaveLength(1);
+});
+
 test('what is dismissed is off the list, and why tells its failure until a person has it done after all', async () => {
   const { testing, session, mend } = await givenUp();
   const explained = async () => {

@@ -1,4 +1,4 @@
-// Review at the command line: one by one at a terminal, by options for scripts, and how others tell that something waits.
+// Review at the command line: what waits, what a person says of it, and how others tell that something waits.
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,62 +28,19 @@ async function proposed(prompts = PROMPTS): Promise<TestApp & { shown: ShownProp
 const idOf = ({ shown }: { shown: ShownProposal[] }, topic: string) =>
   shown.find((each) => each.topic === `${topic}.md`)?.id ?? '';
 
-test('one by one at a terminal: each with its reason, its quote and its diff, and a key for every answer', async () => {
-  const testing = await proposed();
-  const { environment, dir } = testing;
-  const stdin = ['x', 'a', 's', 'e', 'Bugs go to Linear, under ORCHARD.', 'r', 'Not for the memory.'].join('\n');
-  const { code, stderr } = await runHere(['review'], environment, { stdin: `${stdin}\n`, isTerminal: true });
-  expect(code).toBe(0);
-  for (const said of [
-    '[a]ccept [r]eject [e]dit [s]kip [q]uit',
-    '“The release deadline is 2026-12-04.” — you, 2026-11-20 09:00',
-    '+- The release deadline is 2026-12-04.',
-    '(4 of 4)',
-    'nocturne undo job_',
-  ])
-    expect(stderr.replace(/\u001b\[\d+m/g, '')).toContain(said);
-  const read = (topic: string) => readFileSync(join(dir, `${topic}.md`), 'utf8');
-  expect(read('project-facts')).toContain('- The release deadline is 2026-12-04.');
-  // Skipped, and still there.
-  const left = await jsonHere<ShownProposal[]>(['review'], environment);
-  expect(left.map(({ topic }) => topic)).toEqual(['references.md']);
-  expect(read('user-profile')).toContain('- Bugs go to Linear, under ORCHARD.');
-  expect(existsSync(join(dir, 'working-agreements.md'))).toBe(false);
-});
-
-test('an edit begins with the text that is proposed', async () => {
-  const { environment, dir } = await proposed(PROMPTS.slice(2, 3));
-  const typed = ['e\n', ' Ask Kim.\n'];
-  let asked = 0;
-  const { code } = await runHere(['review'], environment, {
-    isTerminal: true,
-    answer(shown) {
-      const count = shown.match(/\[q\]uit: |words: /g)?.length ?? 0;
-      if (count === asked) return undefined;
-      asked = count;
-      return typed.shift();
-    },
-  });
-  expect({ code, left: typed }).toEqual({ code: 0, left: [] });
-  const text = readFileSync(join(dir, 'project-facts.md'), 'utf8');
-  expect(text).toContain('- The release deadline is 2026-12-04. Ask Kim.');
-});
-
-test('quitting, or the end of the input, decides nothing more', async () => {
-  const { environment } = await proposed(PROMPTS.slice(0, 2));
-  for (const stdin of ['q\n', 's\n']) {
-    expect(await runHere(['review'], environment, { stdin, isTerminal: true })).toMatchObject({ code: 0 });
-    expect(await jsonHere<ShownProposal[]>(['review'], environment)).toHaveLength(2);
-  }
-});
-
-test('scripts list, show, accept, reject and reword by id', async () => {
+test('each is shown whole, and accepted, rejected and reworded by its id', async () => {
   const testing = await proposed();
   const { environment, dir } = testing;
   const [facts, profile] = [idOf(testing, 'project-facts'), idOf(testing, 'user-profile')];
-  const list = await runHere(['review'], environment);
-  expect(list.stdout.split('\n')).toContain(`${facts}  add to project-facts.md: The release deadline is 2026-12-04.`);
-  expect((await runHere(['review', '--show', facts], environment)).stdout).toContain('+++ project-facts.md');
+  const { stdout } = await runHere(['review'], environment);
+  for (const said of [
+    `${facts}: add to project-facts.md`,
+    '“The release deadline is 2026-12-04.” — you, 2026-11-20 09:00',
+    '+++ project-facts.md',
+    '+- The release deadline is 2026-12-04.',
+    'nocturne review --accept ID',
+  ])
+    expect(stdout).toContain(said);
   expect(await jsonHere(['review', '--accept', facts, profile], environment)).toMatchObject({
     outcome: 'reviewed',
     decided: [
@@ -99,24 +56,28 @@ test('scripts list, show, accept, reject and reword by id', async () => {
   const id = idOf(testing, 'working-agreements');
   await runHere(['review', '--edit', id, '--text', '- Use pnpm here, not npm, always.'], environment);
   expect(readFileSync(join(dir, 'working-agreements.md'), 'utf8')).toContain('\n- Use pnpm here, not npm, always.');
-  expect(await runHere(['review', '--list'], environment)).toMatchObject({
+  expect(await runHere(['review'], environment)).toMatchObject({
     code: 0,
     stdout: `Nothing waits for your answer in ${dir}.\n`,
   });
 });
 
-test('words that cannot be a line leave the question where it was', async () => {
+test('words that cannot be a line are refused, and what is proposed waits as before', async () => {
   const testing = await proposed(PROMPTS.slice(0, 1));
-  const words = ['e', '', 'e', 'Never npm. --> or so', 'e', 'w'.repeat(1_001), 'e', 'Always pnpm here.'];
-  const typed = await runHere(['review'], testing.environment, { stdin: `${words.join('\n')}\n`, isTerminal: true });
-  expect(typed).toMatchObject({ code: 0, stderr: expect.stringMatching(/edited; nocturne undo job_/) });
-  for (const said of [
-    'No text was given. To leave it out, reject it.',
-    'That cannot be a line: it must not hold a comment.',
-    'That cannot be a line: it must have at most 1000 characters.',
-  ])
-    expect(typed.stderr).toContain(said);
-  expect(readFileSync(join(testing.dir, 'working-agreements.md'), 'utf8')).toContain('- Always pnpm here.');
+  const { environment, dir } = testing;
+  const edit = (text: string) =>
+    runHere(['review', '--edit', idOf(testing, 'working-agreements'), '--text', text], environment);
+  for (const [text, said] of [
+    ['', 'No text was given. To leave it out, reject it.'],
+    ['Never npm. --> or so', 'That cannot be a line: it must not hold a comment.'],
+    ['w'.repeat(1_001), 'That cannot be a line: it must have at most 1000 characters.'],
+  ] as const)
+    expect(await edit(text)).toMatchObject({ code: 3, stdout: expect.stringContaining(said) });
+  expect(await edit('Always pnpm here.')).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/edited; nocturne undo job_/),
+  });
+  expect(readFileSync(join(dir, 'working-agreements.md'), 'utf8')).toContain('- Always pnpm here.');
 });
 
 /** While another process dreams there. */
@@ -129,14 +90,11 @@ async function whileDreaming<T>(testing: TestApp, work: () => Promise<T>): Promi
   return work();
 }
 
-test('a dream that works meanwhile is told of at the terminal', async () => {
+test('a dream that works meanwhile is told of', async () => {
   const testing = await proposed(PROMPTS.slice(0, 1));
-  const stdin = 'a\n';
-  const { code, stderr } = await whileDreaming(testing, () =>
-    runHere(['review'], testing.environment, { stdin, isTerminal: true }),
-  );
+  const { code, stdout } = await whileDreaming(testing, () => runHere(['review', '--accept-all'], testing.environment));
   expect(code).toBe(75);
-  expect(stderr).toContain('A dream is running on this memory; try again when it has ended.');
+  expect(stdout).toContain('A dream is running on this memory; try again when it has ended.');
 });
 
 test('what is stale or unknown is told with exit code 3 and changes nothing', async () => {
@@ -157,25 +115,10 @@ test.each([
   [['--accept-all', '--reject-all']],
   [['--reject', 'prop_00000000', '--accept-all']],
   [['--edit', 'prop_00000000', '--text', 'x', '--reject-all']],
-  [['--show', 'prop_00000000']],
 ])('review %j is refused', async (args) => {
   const { environment } = await testApp();
   const { code, stdout } = await runHere(['review', ...args], environment);
   expect([code, stdout]).toEqual([expect.toBeOneOf([1, 2]), '']);
-});
-
-test('looking decides nothing: an option that shows does not go with one that decides', async () => {
-  const { environment, shown } = await proposed(PROMPTS.slice(0, 1));
-  const id = shown[0]?.id ?? '';
-  for (const args of [
-    ['--show', id, '--accept-all'],
-    ['--list', '--accept', id],
-    ['--list', '--reject-all'],
-  ]) {
-    const { code, stderr } = await runHere(['review', ...args], environment);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('cannot be used with option')]);
-  }
-  expect(await jsonHere<ShownProposal[]>(['review'], environment)).toHaveLength(1);
 });
 
 test('status, doctor, why, explain, list and recall tell of what waits, until somebody decided', async () => {

@@ -120,24 +120,6 @@ test('what is saved in the editor is an action: undo takes back that edit, and w
   expect(left).toMatchObject({ code: 0, stderr: expect.stringContaining('Nothing was saved yet') });
 });
 
-test('a file that was edited by hand since the last action is named with what sets it back, until something else is done', async () => {
-  const testing = await dreamt();
-  const { environment, read, dir } = testing;
-  const before = read(TOPIC);
-  const asked = async () => (await runHere(['undo'], environment)).stderr;
-  await runHere(['remember', 'Deploys go to delta.'], environment);
-  expect(await asked()).not.toContain('outside nocturne');
-  writeFileSync(join(dir, TOPIC), before.replace('pnpm', 'yarn'));
-  const [, command = ''] =
-    /^working-agreements\.md was edited outside nocturne, just now\. To set it back: nocturne (.*)$/m.exec(
-      await asked(),
-    ) ?? [];
-  expect(await asked()).toContain('You remembered, just now');
-  expect(await runHere(command.split(' '), environment)).toMatchObject({ code: 0 });
-  expect(read(TOPIC)).toBe(before);
-  expect(await asked()).toMatch(/^You made a file what it was, just now/);
-});
-
 test('what was shared is the last action too', async () => {
   const { dir, nocturne } = await dreamt();
   const tree = gitIn(tempDir());

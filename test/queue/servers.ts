@@ -39,19 +39,6 @@ export async function silentServer() {
   return { port: await listenOn(server), close: () => closeAll(server, sockets) };
 }
 
-/** Answers INFO with `info` and everything else with OK. */
-export async function redisThatSays(info: string) {
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket.on('error', () => {}));
-    socket.on('data', (data) => {
-      for (const [, command] of data.toString().matchAll(/\*\d+\r\n\$\d+\r\n(\w+)/g))
-        socket.write(command?.toLowerCase() === 'info' ? `$${info.length}\r\n${info}\r\n` : '+OK\r\n');
-    });
-  });
-  return { port: await listenOn(server), close: () => closeAll(server, sockets) };
-}
-
 /** A line to a real server, which can fall silent, be cut, and be mended on the same port. */
 export async function lineTo(target: { host: string; port: number }) {
   const sockets = new Set<Socket>();

@@ -7,7 +7,7 @@ import { openWake, type Ring, type Wake } from '../../src/queue/wake.ts';
 import { until } from '../support/run.ts';
 import { stopwatch } from './backends.ts';
 import { noOwnRedis, ownRedis } from './own-redis.ts';
-import { lineTo, redisThatSays, refusedPort, silentServer } from './servers.ts';
+import { lineTo, refusedPort, silentServer } from './servers.ts';
 
 const LONG_MS = 60_000;
 const never = new AbortController().signal;
@@ -88,15 +88,6 @@ test('a Redis that refuses or does not answer is told soon, without its password
   for (const { tookMs } of [refused, unanswered]) expect(tookMs).toBeLessThan(10_000);
 });
 
-test.each([
-  ['is too old', 'redis_version:6.0.16\r\nmaxmemory_policy:noeviction\r\n', /Redis 6\.0\.16.*Redis/s],
-  ['may evict jobs', 'redis_version:7.2.4\r\nmaxmemory_policy:allkeys-lru\r\n', /allkeys-lru.*Redis/s],
-])('a Redis that %s is told with a remedy', async (_, info, words) => {
-  const redis = await redisThatSays(info);
-  onTestFinished(redis.close);
-  expect((await toldBy(`redis://127.0.0.1:${redis.port}`)).said).toMatch(words);
-});
-
 const reason = noOwnRedis();
 
 describe.skipIf(reason)(`on Redis${reason ? ` (${reason})` : ''}`, () => {
@@ -153,17 +144,6 @@ describe.skipIf(reason)(`on Redis${reason ? ` (${reason})` : ''}`, () => {
     expect(await queue.getJobCounts('waiting', 'delayed')).toEqual({ waiting: 1, delayed: 1 });
     const [later] = await queue.getJobs('delayed');
     expect(later?.opts.delay).toBeGreaterThan(LONG_MS - 5_000);
-  });
-
-  test('a process that gets no CPU for longer does not take Redis for silent', async () => {
-    const stopped = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_800);
-    const { wake, said } = opened(redis.url, namespace());
-    for (const key of ['s1', 's2']) {
-      const ringing = wake.ring(ring(key));
-      stopped();
-      await ringing;
-    }
-    expect(said).toEqual([]);
   });
 
   test('what is due later wakes then, and not before', async () => {

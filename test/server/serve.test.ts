@@ -2,16 +2,15 @@
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, statSync } from 'node:fs';
-import { request } from 'node:http';
+import { readFileSync } from 'node:fs';
 import { request as tlsRequest } from 'node:https';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { start, stop, until } from '../support/run.ts';
+import { start, until } from '../support/run.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 import { tempDir } from '../support/temp.ts';
-import { keyIn, machine, served } from './served.ts';
+import { machine, served } from './served.ts';
 
 interface StoreRow {
   id: string;
@@ -97,22 +96,6 @@ test('over TLS it is served to other machines too; told to end it takes nothing 
   // Memories of the store are those of every other command, which need not wait.
   const named = await runHere(['show', 'late.md', '--history', '--store', 'notes'], environment);
   expect([named.code, named.stdout.includes('created')]).toEqual([0, true]);
-});
-
-test('a socket of the file system is for this user alone, and answers under any name', async () => {
-  const environment = await machine();
-  const { key } = await keyIn(environment);
-  const socket = join(tempDir(), 'serve.sock');
-  const server = start(['serve', '--no-worker', '--socket', socket], environment);
-  await until(() => server.stdout().includes(socket));
-  expect(statSync(socket).mode & 0o777).toBe(0o600);
-  const status = await new Promise((resolve) => {
-    request({ socketPath: socket, path: '/v1/memory_stores', headers: { 'x-api-key': key } }, (answer) =>
-      resolve(answer.statusCode),
-    ).end();
-  });
-  expect(status).toBe(200);
-  await stop(server);
 });
 
 test('two stores of one name are told apart by their ids, and a deleted one comes back by undo', async () => {
