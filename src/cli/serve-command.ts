@@ -11,7 +11,7 @@ import type { Transport } from '@modelcontextprotocol/server';
 import type { Config } from '../base/config/config.ts';
 import { AppError, describeError } from '../base/errors.ts';
 import { canonicalPath, isDirectory, isStoreId } from '../base/files/directories.ts';
-import { openLog, readTextNow } from '../base/files/files.ts';
+import { openLog } from '../base/files/files.ts';
 import { isDead } from '../base/process.ts';
 import { checkQueueUrl } from '../db/drivers.ts';
 import type { By } from '../memory/commit.ts';
@@ -34,13 +34,9 @@ interface ServeOptions {
   host: string;
   port: number;
   projects?: boolean;
-  tlsCert?: string;
-  tlsKey?: string;
   behindProxy?: boolean;
   url: string[];
   cors: string[];
-  creates: number;
-  reads: number;
   worker: boolean;
   json?: boolean;
 }
@@ -52,48 +48,31 @@ const serve: CommandSpec<ServeOptions> = {
     ['--host <name>', 'where to listen', { default: '127.0.0.1' }],
     ['--port <number>', 'port; 0: a free one', { parse: wholeFrom(0, 65_535), default: 4114 }],
     ['--projects', 'also the memories of projects, for keys without --stores'],
-    ['--tls-cert <file>', 'certificate, PEM'],
-    ['--tls-key <file>', 'its key, PEM'],
     ['--behind-proxy', 'a proxy before it speaks TLS; allows another --host'],
     ['--url <url...>', 'an address that clients use', { default: [] }],
     ['--cors <origin...>', 'an origin whose pages may send requests', { default: [] }],
-    [
-      '--creates <number>',
-      'changes a minute that a key may make; 0: no limit',
-      { parse: wholeFrom(0, 1e9), default: 300 },
-    ],
-    [
-      '--reads <number>',
-      'reads a minute that a key may make; 0: no limit',
-      { parse: wholeFrom(0, 1e9), default: 1_200 },
-    ],
     ['--no-worker', 'start no worker; dreams wait until there is one'],
   ],
-  json: '{ url, key? }',
-  more: 'On a terminal, if there is no key yet, it makes one that works until it ends. It starts a worker, which keeps running, unless one runs already.',
-  examples: ['serve', 'serve --port 4200 --no-worker'],
+  json: '{ url }',
+  more: 'It starts a worker, which keeps running, unless one runs already.',
+  examples: ['serve', 'serve --port 8080'],
   run: (call) => {
     refuseInTheClear(call.options);
     return withApp({ options: {}, parts: call.parts }, async (app) => {
       if (app.config.queueUrl) checkQueueUrl(app.config.queueUrl);
-      const { json, projects, url: urls, cors: origins, creates, reads, host, port } = call.options;
+      const { json, projects, url: urls, cors: origins, host, port } = call.options;
       // Before it answers anybody: who sees it answer may end it.
       const ended = untilEnded();
       const server = await startServing(app, {
-        ...{ host, port, tls: tlsOf(call.options), withProjects: projects, reached: { urls, origins } },
-        ...{ createsPerMinute: creates, readsPerMinute: reads, version: call.version },
+        ...{ host, port, withProjects: projects, reached: { urls, origins }, version: call.version },
       });
       try {
-        const { keys } = server.deps;
-        const hasKey = (await keys.all()).some(({ revokedAt }) => revokedAt === null);
-        if (!hasKey && !process.stdout.isTTY) {
+        if (!(await server.deps.keys.all()).some(({ revokedAt }) => revokedAt === null)) {
           note('nocturne: There is no key yet.\n  Make one: nocturne keys create --name NAME');
           process.exitCode = EXIT.usage;
           return;
         }
-        const key = hasKey ? undefined : keys.createPassing();
-        print(json ? { url: server.url, key } : server.url);
-        if (key !== undefined && !json) print(`key, until this ends: ${key}`);
+        print(json ? { url: server.url } : server.url);
         const endLooking = call.options.worker ? keepWorker(app) : () => {};
         note('Ctrl-C ends it.');
         await ended.finally(endLooking);
@@ -110,20 +89,11 @@ async function startServing(app: App, options: Omit<ServingOptions, 'openPages'>
 }
 
 /** What others can reach must not be read on its way. */
-function refuseInTheClear({ host, tlsCert, tlsKey, behindProxy }: ServeOptions): void {
-  if ((tlsCert === undefined) !== (tlsKey === undefined))
-    throw new AppError('bad-input', '--tls-cert and --tls-key belong together.');
-  if (LOOPBACK.includes(host) || tlsCert !== undefined || behindProxy) return;
+function refuseInTheClear({ host, behindProxy }: ServeOptions): void {
+  if (LOOPBACK.includes(host) || behindProxy) return;
   throw new AppError('bad-input', `--host ${host} would send keys and memories unencrypted.`, {
-    remedy: 'Give --tls-cert and --tls-key, or --behind-proxy if a proxy before it speaks TLS.',
+    remedy: 'Give --behind-proxy if a proxy before it speaks TLS.',
   });
-}
-
-function tlsOf({ tlsCert, tlsKey }: ServeOptions): { cert: string; key: string } | undefined {
-  if (tlsCert === undefined || tlsKey === undefined) return undefined;
-  const [cert, key] = [readTextNow(tlsCert), readTextNow(tlsKey)];
-  if (cert !== null && key !== null) return { cert, key };
-  throw new AppError('bad-input', `There is no file ${cert === null ? tlsCert : tlsKey}.`);
 }
 
 function untilEnded(): Promise<void> {

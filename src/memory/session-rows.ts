@@ -244,18 +244,6 @@ export function sessionsNamed(sql: Sql, name: string): Promise<SessionRow[]> {
   return sql.all<SessionRow>(select, name, name, name.replace(/^sesn_/, ''));
 }
 
-/** How many that were sent wait to be learned from: all, those for memories of a tenant, or those that a key sent. */
-export async function waitingSent(sql: Sql, of: { tenant: string } | { key: string } | 'all'): Promise<number> {
-  const [where, ...values] =
-    of === 'all' ? [''] : 'key' in of ? ['and s.sent_by = ?', of.key] : ['and m.tenant = ?', of.tenant];
-  const row = await sql.get<{ n: number }>(
-    `select count(*) as n from inbox i join session s on s.id = i.key join memory m on m.id = s.memory
-     where i.kind = 'extract' and i.state = 'waiting' and s.sent is not null ${where}`,
-    ...values,
-  );
-  return row?.n ?? 0;
-}
-
 /** Drops what was sent last so many days ago and waits for nothing; who it was stays with what was learned of it. */
 export async function dropOldSent(db: Db, { now, days }: { now: Date; days: number }): Promise<void> {
   const before = new Date(now.getTime() - days * DAY_MS).toISOString();

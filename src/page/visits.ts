@@ -30,16 +30,14 @@ export class Visits {
   readonly #visits = new Map<string, Visit>();
   readonly #clock: Clock;
   readonly cookie: string;
-  readonly #scheme: string;
   /** `127.0.0.1:4114` and what else this server is called. */
   readonly #hosts: Set<string>;
 
   constructor({ url, urls, clock }: { url: string; urls: readonly string[]; clock: Clock }) {
-    const { port, protocol } = new URL(url);
+    const { port } = new URL(url);
     this.#clock = clock;
-    this.#scheme = protocol;
-    this.cookie = `nocturne-${port || (protocol === 'https:' ? '443' : '80')}`;
-    const own = ['127.0.0.1', 'localhost', '[::1]'].map((name) => new URL(`${protocol}//${name}:${port}`));
+    this.cookie = `nocturne-${port || '80'}`;
+    const own = ['127.0.0.1', 'localhost', '[::1]'].map((name) => new URL(`http://${name}:${port}`));
     // From elsewhere only where what is before it speaks TLS.
     const others = urls.filter((each) => each.startsWith('https:')).map((each) => new URL(each));
     this.#hosts = new Set([...own, ...others].map(({ host }) => host));
@@ -50,8 +48,7 @@ export class Visits {
     for (const [id, { endsMs }] of this.#visits) if (endsMs <= now) this.#visits.delete(id);
     const id = randomBytes(32).toString('base64url');
     this.#visits.set(id, { token: randomBytes(32).toString('base64url'), endsMs: now + VISIT_MS });
-    const flags = `HttpOnly; SameSite=Strict; Path=/; Max-Age=${VISIT_MS / 1_000}${this.#scheme === 'https:' ? '; Secure' : ''}`;
-    return `${this.cookie}=${id}; ${flags}`;
+    return `${this.cookie}=${id}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${VISIT_MS / 1_000}`;
   }
 
   of(request: Request): Visit | null {
@@ -72,7 +69,7 @@ export class Visits {
   /** Whether what changes something names our own origin. */
   isFromHere({ headers }: Request): boolean {
     const host = headers.get('host') ?? '';
-    const scheme = /^(?:127\.|localhost(?:$|:)|\[)/.test(host) ? this.#scheme : 'https:';
+    const scheme = /^(?:127\.|localhost(?:$|:)|\[)/.test(host) ? 'http:' : 'https:';
     return headers.get('origin') === `${scheme}//${host}`;
   }
 }

@@ -1,6 +1,5 @@
 // The keys of the server: who may do what with which memories, and how much. A key is shown once, when it is made, and kept as its
-// SHA-256: the rows tell nobody a key. Promises: a key that was revoked, or is over, is unknown from the next question on. Of each,
-// in this process alone: so many requests a minute, spread over it as they come.
+// SHA-256: the rows tell nobody a key. Promises: a key that was revoked, or is over, is unknown from the next question on.
 
 import { hash, randomBytes } from 'node:crypto';
 import { KEY_OFF as OFF } from '../../jobs/after-restore.ts';
@@ -45,8 +44,6 @@ const STANDS = `revoked_at is null and (expires_at is null or expires_at > ?)
 export class ApiKeys {
   readonly #db: Db;
   readonly #clock: Clock;
-  /** Keys of this process alone, by their SHA-256. */
-  readonly #passing = new Map<string, Caller>();
 
   constructor(db: Db, clock: Clock) {
     this.#db = db;
@@ -71,26 +68,11 @@ export class ApiKeys {
     return { key, row: read((await this.#db.get<Row>(`${SELECT} where id = ?`, id)) as Row) };
   }
 
-  /** Makes a key with every right that ends with this process. */
-  createPassing(): string {
-    const key = newKey();
-    const caller: Caller = {
-      id: newId('apikey'),
-      name: 'this process',
-      rights: RIGHTS,
-      memories: 'all',
-      dayMicroUsd: null,
-      tenant: '',
-    };
-    this.#passing.set(hash('sha256', key), caller);
-    return key;
-  }
-
   /** Who has this key; null for one that nobody has, or has no more. */
   async find(key: string): Promise<Caller | null> {
     const sha = hash('sha256', key);
     const row = await this.#db.get<Row>(`${SELECT} where sha = ? and ${STANDS}`, sha, this.#now());
-    return row ? read(row) : (this.#passing.get(sha) ?? null);
+    return row ? read(row) : null;
   }
 
   /** The keys that were made, the revoked ones too, oldest first. */
@@ -121,29 +103,4 @@ function read(row: Row): KeyRow {
 
 function newKey(): string {
   return `noct_${randomBytes(32).toString('base64url')}`;
-}
-
-const MINUTE_MS = 60_000;
-
-export class RateLimit {
-  readonly #perMinute: number;
-  readonly #clock: Clock;
-  readonly #left = new Map<string, { tokens: number; atMs: number }>();
-
-  /** `perMinute` 0: no limit. */
-  constructor(perMinute: number, clock: Clock) {
-    this.#perMinute = perMinute;
-    this.#clock = clock;
-  }
-
-  /** Takes one request of a key; answers after how many seconds it may be made where there are too many, else 0. */
-  take(key: string): number {
-    if (this.#perMinute === 0) return 0;
-    const nowMs = this.#clock.now().getTime();
-    const { tokens, atMs } = this.#left.get(key) ?? { tokens: this.#perMinute, atMs: nowMs };
-    const refilled = tokens + (Math.max(0, nowMs - atMs) / MINUTE_MS) * this.#perMinute;
-    const there = Math.min(this.#perMinute, refilled);
-    this.#left.set(key, { tokens: there < 1 ? there : there - 1, atMs: nowMs });
-    return there < 1 ? Math.max(1, Math.ceil(((1 - there) / this.#perMinute) * (MINUTE_MS / 1_000))) : 0;
-  }
 }

@@ -4,21 +4,13 @@
 // another process works on is 503, to be asked again, and so is a database that is away, unless it was lost in the middle of a
 // change. No failure names a path of this machine.
 
-import { z } from '@hono/zod-openapi';
+import { z } from 'zod';
 import { isAppError } from '../base/errors.ts';
 import { isInstant } from '../base/time.ts';
 import { type Actor, PathTaken, PreconditionFailed } from '../memory/file-rows.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { type FileInfo, type FileText, NotThere, type PrefixInfo } from '../memory/memory-files.ts';
 import type { Version } from '../memory/versions.ts';
-
-export const errorSchema = z
-  .object({
-    type: z.literal('error'),
-    error: z.looseObject({ type: z.string(), message: z.string() }),
-    request_id: z.string(),
-  })
-  .openapi('Error');
 
 /** What need not be given; `null` counts as that. */
 export function optional<T extends z.ZodType>(schema: T) {
@@ -43,47 +35,13 @@ export const createdQuery = {
 export const viewSchema = z.enum(['basic', 'full']);
 export const switchSchema = z.enum(['true', 'false']).transform((value) => value === 'true');
 
-export function pageSchema<T extends z.ZodType>(item: T) {
-  return z.object({ data: z.array(item), next_page: z.string().nullable() });
-}
-
-export const storeSchema = z
-  .object({
-    id: z.string(),
-    type: z.literal('memory_store'),
-    name: z.string(),
-    description: z.string(),
-    metadata: z.record(z.string(), z.string()),
-    created_at: z.string(),
-    updated_at: z.string(),
-    archived_at: z.string().nullable(),
-  })
-  .openapi('MemoryStore');
-
-export function storeShape(row: MemoryRow): z.infer<typeof storeSchema> {
+export function storeShape(row: MemoryRow) {
   const { id, name, description, created_at, updated_at, archived_at } = row;
   const metadata = JSON.parse(row.metadata);
   return { id, type: 'memory_store', name, description, metadata, created_at, updated_at, archived_at };
 }
 
-export const memorySchema = z
-  .object({
-    id: z.string(),
-    type: z.literal('memory'),
-    memory_store_id: z.string(),
-    memory_version_id: z.string(),
-    path: z.string(),
-    content: z.string().nullable(),
-    content_sha256: z.string(),
-    content_size_bytes: z.int(),
-    created_at: z.string(),
-    updated_at: z.string(),
-  })
-  .openapi('Memory');
-
-export const prefixSchema = z.object({ type: z.literal('memory_prefix'), path: z.string() }).openapi('MemoryPrefix');
-
-export function memoryShape(store: string, file: FileInfo & Partial<FileText>): z.infer<typeof memorySchema> {
+export function memoryShape(store: string, file: FileInfo & Partial<FileText>) {
   return {
     id: file.id,
     type: 'memory',
@@ -102,33 +60,8 @@ export function listedShape(store: string, item: FileInfo | FileText | PrefixInf
   return 'prefix' in item ? { type: 'memory_prefix', path: `/${item.prefix}` } : memoryShape(store, item);
 }
 
-const actorSchema = z
-  .looseObject({ type: z.enum(['session_actor', 'api_actor', 'user_actor', 'service_account_actor']) })
-  .nullable();
-
-export const versionSchema = z
-  .object({
-    id: z.string(),
-    type: z.literal('memory_version'),
-    memory_id: z.string(),
-    memory_store_id: z.string(),
-    operation: z.enum(['created', 'modified', 'deleted']),
-    path: z.string().nullable(),
-    content: z.string().nullable(),
-    content_sha256: z.string().nullable(),
-    content_size_bytes: z.int().nullable(),
-    created_at: z.string(),
-    created_by: actorSchema,
-    redacted_at: z.string().nullable(),
-    redacted_by: actorSchema,
-  })
-  .openapi('MemoryVersion');
-
 /** `user`: who a person of this machine is to clients. */
-export function versionShape(
-  version: Version,
-  { store, user }: { store: string; user: string },
-): z.infer<typeof versionSchema> {
+export function versionShape(version: Version, { store, user }: { store: string; user: string }) {
   const { op, path } = version;
   return {
     id: version.id,
@@ -147,17 +80,12 @@ export function versionShape(
   };
 }
 
-function actorShape(
-  { kind, id }: Actor,
-  { user, session }: { user: string; session: string | null },
-): z.infer<typeof actorSchema> {
+function actorShape({ kind, id }: Actor, { user, session }: { user: string; session: string | null }) {
   if (kind === 'api') return { type: 'api_actor', api_key_id: id };
   if (kind === 'user' || kind === 'external') return { type: 'user_actor', user_id: user };
   const named = (kind === 'job' && session) || id || '';
   return { type: 'session_actor', session_id: `sesn_${named.replace(/^(?:sesn|job|drm)_/, '')}` };
 }
-
-export const deletedSchema = z.object({ id: z.string(), type: z.string() });
 
 // Failures.
 
@@ -167,8 +95,6 @@ const STATUS = {
   permission_error: 403,
   not_found_error: 404,
   request_too_large: 413,
-  rate_limit_error: 429,
-  timeout_error: 504,
   api_error: 500,
   overloaded_error: 503,
   conflict_error: 409,
@@ -201,7 +127,7 @@ export class ApiError extends Error {
 
   /** Whether the same request may be answered otherwise a moment later. */
   get isPassing(): boolean {
-    return ['rate_limit_error', 'overloaded_error', 'timeout_error'].includes(this.type);
+    return this.type === 'overloaded_error';
   }
 }
 

@@ -2,7 +2,7 @@
 // Promises: after the answer to a cancel nothing more is committed for the dream, and nothing of it stands.
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { z } from '@hono/zod-openapi';
+import { z } from 'zod';
 import {
   askDream,
   type ClientDream,
@@ -26,16 +26,14 @@ import {
   missing,
   optional,
   pageQuery,
-  pageSchema,
   switchSchema,
 } from './api-shapes.ts';
-import { type Asker, type Call, type Endpoint, endpointsWith } from './endpoint.ts';
+import { type Asker, type Call, type Endpoint, endpoint } from './endpoint.ts';
 import { isTeams, isVisible, newestPage } from './visible.ts';
 
 const PATH = '/v1/dreams';
 const STATUSES = ['pending', 'running', 'completed', 'failed', 'canceled'] as const;
 const FAILURES: DreamFailure[] = ['timeout', 'input_memory_store_unavailable', 'input_session_unavailable'];
-const dreams = endpointsWith({ tag: 'Dreams', right: 'dream' });
 
 const storeInput = z.strictObject({ type: z.literal('memory_store'), memory_store_id: z.string().min(1) });
 const sessionsInput = z.strictObject({
@@ -73,40 +71,14 @@ const listQuery = z.strictObject({
   include_archived: switchSchema.default(false),
 });
 
-const dreamSchema = z
-  .object({
-    id: z.string(),
-    type: z.literal('dream'),
-    status: z.enum(STATUSES),
-    inputs,
-    outputs: z.array(storeInput),
-    model: z.object({ id: z.string(), speed: z.literal('standard').optional() }),
-    instructions: z.string().nullable(),
-    output_behavior: outputBehavior,
-    session_id: z.string().nullable(),
-    created_at: z.string(),
-    ended_at: z.string().nullable(),
-    archived_at: z.string().nullable(),
-    usage: z.object({
-      input_tokens: z.int(),
-      output_tokens: z.int(),
-      cache_creation_input_tokens: z.int(),
-      cache_read_input_tokens: z.int(),
-    }),
-    error: z.object({ type: z.string(), message: z.string() }).nullable(),
-  })
-  .openapi('Dream');
-
 export function dreamRoutes(): Endpoint[] {
   return [
-    dreams.post(PATH, 'Ask for a dream', {
+    endpoint.post(PATH, 'dream', {
       body: askedBody,
-      answer: dreamSchema,
       handle: async (call) => create(call, call.body),
     }),
-    dreams.get(PATH, 'List dreams, newest first', {
+    endpoint.get(PATH, 'dream', {
       query: listQuery,
-      answer: pageSchema(dreamSchema),
       async handle(call) {
         const { limit, page, ...filters } = call.query;
         await endLateOnes(call);
@@ -116,15 +88,13 @@ export function dreamRoutes(): Endpoint[] {
         });
       },
     }),
-    dreams.get(`${PATH}/{dream}`, 'Read a dream', {
-      answer: dreamSchema,
+    endpoint.get(`${PATH}/{dream}`, 'dream', {
       async handle(call) {
         await endLateOnes(call);
         return dreamShape(await dreamOf(call));
       },
     }),
-    dreams.post(`${PATH}/{dream}/cancel`, 'Stop a dream', {
-      answer: dreamSchema,
+    endpoint.post(`${PATH}/{dream}/cancel`, 'dream', {
       async handle(call) {
         const { id } = await dreamOf(call);
         await cancel(id, call);
@@ -133,8 +103,7 @@ export function dreamRoutes(): Endpoint[] {
         throw invalid(`This dream is ${row.status}: it cannot be canceled any more.`);
       },
     }),
-    dreams.post(`${PATH}/{dream}/archive`, 'Take a dream that is over out of the list', {
-      answer: dreamSchema,
+    endpoint.post(`${PATH}/{dream}/archive`, 'dream', {
       async handle(call) {
         const row = await dreamOf(call);
         if (row.ended_at === null) throw invalid(`This dream is ${row.status}: cancel it before.`);
@@ -264,7 +233,7 @@ function dreamsFor(
   };
 }
 
-function dreamShape(row: DreamJob): z.infer<typeof dreamSchema> {
+function dreamShape(row: DreamJob) {
   const { input, updates, sessions, model, speed, instructions }: ClientDream = JSON.parse(row.request);
   const used = {
     inputTokens: 0,

@@ -1,18 +1,17 @@
-// An endpoint: its method and path, who may call it, what goes in and comes out, by one description from which the check
-// of requests and the OpenAPI document are made.
+// An endpoint: its method and path, who may call it and what goes in, by one description from which requests are checked.
 // Promises: what is not described is refused: unknown keys of a body and of the query (`beta` and `order_by` apart), bodies
 // that are too large, no JSON or no UTF-8. `null` for what need not be given counts as not given.
 
 import { isUtf8 } from 'node:buffer';
 import type { HttpBindings } from '@hono/node-server';
-import { type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { Context } from 'hono';
+import type { Context, Hono } from 'hono';
+import { z } from 'zod';
 import type { Config } from '../base/config/config.ts';
 import { jsonProblem } from '../base/errors.ts';
 import type { Log } from '../base/logger.ts';
 import type { Memories } from '../memory/memories.ts';
-import type { ApiKeys, Caller, RateLimit, Right } from './api-keys.ts';
-import { ApiError, errorSchema, forbidden, invalid } from './api-shapes.ts';
+import type { ApiKeys, Caller, Right } from './api-keys.ts';
+import { ApiError, forbidden, invalid } from './api-shapes.ts';
 
 export interface Env {
   /** Of a request that came over a socket. */
@@ -30,9 +29,6 @@ export interface ServerDeps {
   withProjects: boolean;
   /** Who a person of this machine is to clients. */
   user: string;
-  /** Requests that change something, and those that only read. */
-  creates: RateLimit;
-  reads: RateLimit;
   /** Of nocturne. */
   version: string;
   /** Ends where the server does. */
@@ -54,8 +50,6 @@ export interface Endpoint<Body extends z.ZodType = z.ZodType, Query extends z.Zo
   method: 'get' | 'post' | 'patch' | 'delete';
   /** With `{id}` for what a caller names. */
   path: string;
-  about: string;
-  tag: string;
   /** What the key must allow. */
   right: Right;
   /** Default: an empty body, or `{}`. Not read here where `raw`. */
@@ -63,7 +57,6 @@ export interface Endpoint<Body extends z.ZodType = z.ZodType, Query extends z.Zo
   /** The body is the endpoint's own to read. */
   isRaw?: boolean;
   query?: Query;
-  answer: z.ZodType;
   handle(call: Call<z.output<Body>, z.output<Query>>): Promise<object>;
 }
 
@@ -73,18 +66,16 @@ export function headerOf({ env, req }: Context<Env>, name: string): string | und
   return read ? read[name]?.toString() : req.header(name);
 }
 
-/** Makes endpoints that share something; the body and the query of each have their types in its `handle`. */
-export function endpointsWith<Shared extends Partial<Pick<Endpoint, 'tag' | 'right' | 'answer'>>>(shared: Shared) {
-  const by =
-    (method: Endpoint['method']) =>
-    <Body extends z.ZodType = z.ZodType<unknown>, Query extends z.ZodObject = z.ZodObject>(
-      path: string,
-      about: string,
-      of: Omit<Endpoint<Body, Query>, 'method' | 'path' | 'about' | keyof Shared>,
-    ) =>
-      ({ ...shared, method, path, about, ...of }) as unknown as Endpoint;
-  return { get: by('get'), post: by('post'), patch: by('patch'), delete: by('delete') };
-}
+/** Makes endpoints; the body and the query of each have their types in its `handle`. */
+const by =
+  (method: Endpoint['method']) =>
+  <Body extends z.ZodType = z.ZodType<unknown>, Query extends z.ZodObject = z.ZodObject>(
+    path: string,
+    right: Right,
+    of: Omit<Endpoint<Body, Query>, 'method' | 'path' | 'right'>,
+  ) =>
+    ({ method, path, right, ...of }) as unknown as Endpoint;
+export const endpoint = { get: by('get'), post: by('post'), patch: by('patch'), delete: by('delete') };
 
 /** One for all: a schema is compiled when it is first used. */
 const NOTHING = z.strictObject({});
@@ -93,12 +84,11 @@ const BODY_BYTES = 1024 * 1024;
 const IGNORED = ['beta', 'order_by'];
 
 /** Adds endpoints to the app; any other method on one of their paths is answered 405. */
-export function mount(app: OpenAPIHono<Env>, endpoints: Endpoint[], deps: ServerDeps): void {
+export function mount(app: Hono<Env>, endpoints: Endpoint[], deps: ServerDeps): void {
   for (const each of endpoints) {
-    describe(app, each);
     app.on(each.method.toUpperCase(), honoPath(each.path), async (context) => {
       context.set('route', each.path);
-      return answered(context, await each.handle({ deps, context, ...(await check(each, context, deps)) }));
+      return answered(context, await each.handle({ deps, context, ...(await check(each, context)) }));
     });
   }
   for (const [path, same] of Map.groupBy(endpoints, (each) => each.path)) {
@@ -118,10 +108,9 @@ function answered(context: Context<Env>, value: object): Response {
   return value instanceof Response ? value : context.json(value);
 }
 
-async function check(of: Endpoint, context: Context<Env>, deps: ServerDeps) {
+async function check(of: Endpoint, context: Context<Env>) {
   const caller = context.get('caller');
   refuseWithout(of.right, caller);
-  refuseMany(of.method === 'get' ? deps.reads : deps.creates, caller);
   const searchParams = new URLSearchParams(/\?(.*)/s.exec(context.req.url)?.[1]);
   const query = parse(of.query ?? NOTHING, queryOf(searchParams), 'query');
   const body = of.isRaw ? undefined : parse(of.body ?? NOTHING, await bodyOf(of, context), 'body');
@@ -130,15 +119,6 @@ async function check(of: Endpoint, context: Context<Env>, deps: ServerDeps) {
 
 export function refuseWithout(right: Right, { rights }: Caller): void {
   if (!rights.includes(right)) throw forbidden(`This key has no right to ${right}.`);
-}
-
-/** Takes one request of those that a key may make. */
-export function refuseMany(limit: RateLimit, { id }: Caller): void {
-  const seconds = limit.take(id);
-  if (seconds === 0) return;
-  throw new ApiError('rate_limit_error', `Too many requests of this key; the next in ${seconds} s.`, {
-    retryAfterSeconds: seconds,
-  });
 }
 
 function queryOf(given: URLSearchParams): Record<string, string | string[]> {
@@ -204,25 +184,4 @@ function parse(schema: z.ZodType, given: unknown, where: string): unknown {
 
 function honoPath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
-}
-
-function describe(app: OpenAPIHono<Env>, of: Endpoint): void {
-  const names = [...of.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string);
-  const json = (schema: z.ZodType) => ({ content: { 'application/json': { schema } } });
-  app.openAPIRegistry.registerPath({
-    method: of.method,
-    path: of.path,
-    summary: of.about,
-    tags: [of.tag],
-    security: [{ bearer: [] }, { key: [] }],
-    request: {
-      ...(names.length > 0 && { params: z.object(Object.fromEntries(names.map((name) => [name, z.string()]))) }),
-      ...(of.query && { query: of.query }),
-      ...(of.body && !of.isRaw && { body: { ...json(of.body), required: true } }),
-    },
-    responses: {
-      200: { description: 'As asked.', ...json(of.answer) },
-      default: { description: 'An error.', ...json(errorSchema) },
-    },
-  });
 }

@@ -1,8 +1,7 @@
 // The server as a program that answers requests: what is the same for all endpoints. Each request has an id, is let in by
 // its key, and is a line in the log, which never has a word of a memory; each failure has the same form.
 
-import { OpenAPIHono } from '@hono/zod-openapi';
-import type { Context } from 'hono';
+import { type Context, Hono } from 'hono';
 import { cors } from 'hono/cors';
 import { describeError } from '../base/errors.ts';
 import { newId } from '../db/sql.ts';
@@ -33,18 +32,15 @@ export function endpoints(): Endpoint[] {
 const REQUEST_ID = 'request-id';
 const LOCAL = ['127.0.0.1', 'localhost', '[::1]'];
 
-export function createApp(deps: ServerDeps, reached: Reached = { urls: [], origins: [] }): OpenAPIHono<Env> {
-  const app = new OpenAPIHono<Env>();
-  const telemetry = deps.config.telemetry ? import('@opentelemetry/api') : null;
+export function createApp(deps: ServerDeps, reached: Reached = { urls: [], origins: [] }): Hono<Env> {
+  const app = new Hono<Env>();
   app.use(async (context, next) => {
     const began = performance.now();
     const requestId = newId('req');
     context.set('requestId', requestId);
     // Before there is an answer: one whose headers are changed afterwards is made twice.
     context.header(REQUEST_ID, requestId);
-    const api = await telemetry;
-    if (api) await withSpan(context, api, next);
-    else await next();
+    await next();
     if (!context.res.headers.has(REQUEST_ID)) context.header(REQUEST_ID, requestId);
     const route = context.get('route') ?? 'none';
     const caller = context.get('caller')?.id;
@@ -84,17 +80,6 @@ export function createApp(deps: ServerDeps, reached: Reached = { urls: [], origi
   if (reached.origins.length > 0) {
     app.use(cors({ origin: [...reached.origins], exposeHeaders: [REQUEST_ID, 'retry-after', 'x-should-retry'] }));
   }
-  app.get('/openapi.json', (context) =>
-    context.json(
-      app.getOpenAPI31Document({
-        openapi: '3.1.0',
-        info: { title: 'nocturne', version: '1', description: 'Memory stores over HTTP.' },
-        security: [{ bearer: [] }, { key: [] }],
-      }),
-    ),
-  );
-  app.openAPIRegistry.registerComponent('securitySchemes', 'bearer', { type: 'http', scheme: 'bearer' });
-  app.openAPIRegistry.registerComponent('securitySchemes', 'key', { type: 'apiKey', in: 'header', name: 'x-api-key' });
   for (const part of ['/v1/*', '/nocturne/*', '/mcp/*'])
     app.use(part, async (context, next) => {
       context.set('caller', await callerOf(context, deps));
@@ -103,27 +88,6 @@ export function createApp(deps: ServerDeps, reached: Reached = { urls: [], origi
   mount(app, endpoints(), deps);
   mountMcp(app, deps);
   return app;
-}
-
-/** A span around a request, with its route and its id, and no word of what it carries. */
-async function withSpan(
-  context: Context<Env>,
-  { trace }: typeof import('@opentelemetry/api'),
-  next: () => Promise<void>,
-) {
-  await trace.getTracer('nocturne').startActiveSpan('nocturne request', async (span) => {
-    try {
-      await next();
-    } finally {
-      span.setAttributes({
-        'http.request.method': context.req.method,
-        'http.route': context.get('route') ?? 'none',
-        'http.response.status_code': context.res.status,
-        'nocturne.request': context.get('requestId'),
-      });
-      span.end();
-    }
-  });
 }
 
 async function callerOf(context: Context<Env>, { keys }: ServerDeps): Promise<Caller> {

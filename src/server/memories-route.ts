@@ -1,34 +1,26 @@
 // The memories of a store, and their versions: made, listed, read, changed, deleted, redacted.
 
-import { z } from '@hono/zod-openapi';
+import { z } from 'zod';
 import { redactVersion } from '../../jobs/redact.ts';
 import type { Version } from '../memory/versions.ts';
 import {
   createdQuery,
-  deletedSchema,
   invalid,
   listedShape,
-  memorySchema,
   memoryShape,
   missing,
   optional,
   pageQuery,
-  pageSchema,
-  prefixSchema,
-  versionSchema,
   versionShape,
   viewSchema,
 } from './api-shapes.ts';
-import { type Call, type Endpoint, endpointsWith } from './endpoint.ts';
+import { type Call, type Endpoint, endpoint } from './endpoint.ts';
 import { byOf, cursorOf, filesOf, placeOf, writableFilesOf } from './visible.ts';
 
 const PATH = '/v1/memory_stores/{store}/memories';
 const VERSIONS = '/v1/memory_stores/{store}/memory_versions';
 /** A page with contents has no more. */
 const MOST_WITH_CONTENT = 20;
-
-const memories = endpointsWith({ tag: 'Memories' });
-const versions = endpointsWith({ tag: 'Memory versions' });
 
 const path = z.string().min(1);
 const sha = z.string().regex(/^[0-9a-f]{64}$/, 'it is no SHA-256 in lower-case hex');
@@ -37,11 +29,9 @@ const viewQuery = z.strictObject({ view: viewSchema.default('basic') });
 
 export function memoryRoutes(): Endpoint[] {
   return [
-    memories.post(PATH, 'Make a memory at a path that is free', {
-      right: 'write',
+    endpoint.post(PATH, 'write', {
       body: z.strictObject({ path, content: z.string() }),
       query: viewQuery,
-      answer: memorySchema,
       async handle(call) {
         const { body, query } = call;
         const files = await writableFilesOf(call);
@@ -49,8 +39,7 @@ export function memoryRoutes(): Endpoint[] {
         return memoryShape(files.memory.id, { ...made, ...(query.view === 'full' && { text: body.content }) });
       },
     }),
-    memories.get(PATH, 'List memories in the order of their paths', {
-      right: 'read',
+    endpoint.get(PATH, 'read', {
       query: z.strictObject({
         ...pageQuery,
         path_prefix: z
@@ -60,7 +49,6 @@ export function memoryRoutes(): Endpoint[] {
         depth: z.enum(['0', '1']).transform(Number).optional(),
         view: viewSchema.default('basic'),
       }),
-      answer: pageSchema(z.union([memorySchema, prefixSchema])),
       async handle(call) {
         const files = await filesOf(call);
         const { path_prefix: prefix = '/', depth = 0, view, page } = call.query;
@@ -77,21 +65,17 @@ export function memoryRoutes(): Endpoint[] {
         return { data, next_page: next === null ? null : cursorOf([next], of) };
       },
     }),
-    memories.get(`${PATH}/{memory}`, 'Read a memory', {
-      right: 'read',
+    endpoint.get(`${PATH}/{memory}`, 'read', {
       query: z.strictObject({ view: viewSchema.default('full') }),
-      answer: memorySchema,
       async handle(call) {
         const files = await filesOf(call);
         const { text, ...info } = (await files.read({ id: call.params.memory as string })) ?? notFound('memory');
         return memoryShape(files.memory.id, { ...info, ...(call.query.view === 'full' && { text }) });
       },
     }),
-    memories.post(`${PATH}/{memory}`, 'Change the content or the path of a memory', {
-      right: 'write',
+    endpoint.post(`${PATH}/{memory}`, 'write', {
       body: z.strictObject({ path: optional(path), content: optional(z.string()), precondition: optional(byContent) }),
       query: viewQuery,
-      answer: memorySchema,
       async handle(call) {
         const { params, body, query } = call;
         const files = await writableFilesOf(call);
@@ -107,10 +91,8 @@ export function memoryRoutes(): Endpoint[] {
         return memoryShape(files.memory.id, { ...done, ...(text !== undefined && { text }) });
       },
     }),
-    memories.delete(`${PATH}/{memory}`, 'Delete a memory; its versions stay', {
-      right: 'write',
+    endpoint.delete(`${PATH}/{memory}`, 'write', {
       query: z.strictObject({ expected_content_sha256: sha.optional() }),
-      answer: deletedSchema,
       async handle(call) {
         const files = await writableFilesOf(call, { isArchivedFine: true });
         const expected = call.query.expected_content_sha256;
@@ -125,8 +107,7 @@ export function memoryRoutes(): Endpoint[] {
 
 function versionRoutes(): Endpoint[] {
   return [
-    versions.get(VERSIONS, 'List versions, newest first', {
-      right: 'read',
+    endpoint.get(VERSIONS, 'read', {
       query: z.strictObject({
         ...pageQuery,
         ...createdQuery,
@@ -137,7 +118,6 @@ function versionRoutes(): Endpoint[] {
         service_account_id: z.string().optional(),
         view: viewSchema.default('basic'),
       }),
-      answer: pageSchema(versionSchema),
       async handle(call) {
         const { limit, page, view, ...filters } = call.query;
         const files = await filesOf(call);
@@ -164,19 +144,15 @@ function versionRoutes(): Endpoint[] {
         };
       },
     }),
-    versions.get(`${VERSIONS}/{version}`, 'Read a version', {
-      right: 'read',
+    endpoint.get(`${VERSIONS}/{version}`, 'read', {
       query: z.strictObject({ view: viewSchema.default('full') }),
-      answer: versionSchema,
       async handle(call) {
         const files = await filesOf(call);
         const { text, ...version } = (await files.version(call.params.version as string)) ?? notFound('memory version');
         return shape(call, files.memory.id, { ...version, ...(call.query.view === 'full' && { text }) });
       },
     }),
-    versions.post(`${VERSIONS}/{version}/redact`, 'Take the content out of a version that no memory has any more', {
-      right: 'write',
-      answer: versionSchema,
+    endpoint.post(`${VERSIONS}/{version}/redact`, 'write', {
       async handle(call) {
         const files = await writableFilesOf(call, { isArchivedFine: true });
         const [id, memory] = [call.params.version as string, files.memory.id];

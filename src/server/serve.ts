@@ -1,15 +1,13 @@
 // The server as a process has it: made of its parts, listening, and ended so that nothing that was begun is lost.
 
-import type { IncomingMessage, Server } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Config } from '../base/config/config.ts';
 import { AppError } from '../base/errors.ts';
 import { insert, newId } from '../db/sql.ts';
 import type { Memories } from '../memory/memories.ts';
 import { dropOldSent } from '../memory/session-rows.ts';
-import { ApiKeys, RateLimit } from './api-keys.ts';
+import { ApiKeys } from './api-keys.ts';
 import type { ServerDeps } from './endpoint.ts';
 import { createApp, type Reached } from './http-app.ts';
 
@@ -18,13 +16,8 @@ export interface ServeOptions {
   /** 0: a free one. */
   port?: number;
   withProjects?: boolean;
-  createsPerMinute?: number;
-  readsPerMinute?: number;
-  tls?: { cert: string; key: string };
   /** How long a request may take to arrive whole; default: a minute. */
   requestMs?: number;
-  /** How long no byte may come of a body that is not there whole; default: 20 seconds. */
-  silentMs?: number;
   reached?: Partial<Reached>;
   /** Of nocturne, as clients are told. */
   version?: string;
@@ -50,7 +43,6 @@ export interface Running {
 
 const REQUEST_MS = 60_000;
 const HEADERS_MS = 10_000;
-const SILENT_MS = 20_000;
 const END_MS = 10_000;
 
 export async function startServer(
@@ -66,8 +58,6 @@ export async function startServer(
     keys,
     user: await userOf(memories),
     withProjects: options.withProjects ?? false,
-    creates: new RateLimit(options.createsPerMinute ?? 300, memories.clock),
-    reads: new RateLimit(options.readsPerMinute ?? 1_200, memories.clock),
     version: options.version ?? 'unknown',
     closing: closing.signal,
   };
@@ -81,12 +71,7 @@ export async function startServer(
     headersTimeout: Math.min(HEADERS_MS, requestMs),
     connectionsCheckingInterval: Math.min(5_000, requestMs),
   };
-  const server = createAdaptorServer(
-    options.tls
-      ? { fetch, createServer: createTlsServer, serverOptions: { ...timeouts, ...options.tls } }
-      : { fetch, serverOptions: timeouts },
-  );
-  endSilent(server as Server, options.silentMs ?? SILENT_MS);
+  const server = createAdaptorServer({ fetch, serverOptions: timeouts });
   const close = async (withinMs: number) => {
     closing.abort();
     const pagesClosed = pages?.close();
@@ -125,26 +110,14 @@ async function userOf({ db }: Memories): Promise<string> {
 }
 
 async function listen(server: ReturnType<typeof createAdaptorServer>, options: ServeOptions): Promise<string> {
-  const { host = '127.0.0.1', port = 4114, tls } = options;
+  const { host = '127.0.0.1', port = 4114 } = options;
   const listening = Promise.withResolvers<void>();
-  server.once('listening', listening.resolve).once('error', listening.reject);
-  try {
-    server.listen(port, host);
-    await listening.promise;
-  } catch (error) {
-    throw new AppError('bad-input', `Cannot listen on ${host}:${port}: ${(error as Error).message}.`, {
+  server.once('listening', listening.resolve).once('error', listening.reject).listen(port, host);
+  await listening.promise.catch((error: Error) => {
+    throw new AppError('bad-input', `Cannot listen on ${host}:${port}: ${error.message}.`, {
       remedy: 'Choose another with --port.',
     });
-  }
-  const { port: found } = server.address() as AddressInfo;
-  return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${found}`;
-}
-
-/** Ends a request of whose body no byte comes any more; an answer may take as long as it does. */
-function endSilent(server: Server, ms: number): void {
-  const asked = new WeakMap<Socket, IncomingMessage>();
-  server.on('request', (request: IncomingMessage) => asked.set(request.socket, request));
-  server.setTimeout(ms, (socket: Socket) => {
-    if (asked.get(socket)?.complete === false) socket.end('HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n\r\n');
   });
+  const { port: found } = server.address() as AddressInfo;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${found}`;
 }

@@ -3,7 +3,7 @@
 // that it is there.
 
 import { join } from 'node:path';
-import { z } from '@hono/zod-openapi';
+import { z } from 'zod';
 import { isKept } from '../../jobs/client-dream.ts';
 import { isAppError } from '../base/errors.ts';
 import { listNames } from '../base/files/directories.ts';
@@ -21,51 +21,36 @@ import {
   sentNamed,
   sessionsNamed,
   sumOfBody,
-  waitingSent,
 } from '../memory/session-rows.ts';
 import { put } from '../queue/inbox.ts';
 import { ApiError, forbidden, invalid, missing } from './api-shapes.ts';
-import { type Asker, type Call, type Endpoint, endpointsWith } from './endpoint.ts';
+import { type Call, type Endpoint, endpoint } from './endpoint.ts';
 import { isTeams, isVisible, refuseArchived, storeNamed } from './visible.ts';
 
 const PATH = '/nocturne/v1/sessions';
 
 const id = z.string().regex(/^sesn_[A-Za-z0-9_-]{1,64}$/, 'it must be sesn_ and up to 64 letters, digits, _ or -');
 
-const sessionSchema = z
-  .object({
-    id: z.string(),
-    type: z.literal('session'),
-    memory_store_id: z.string(),
-    messages: z.int(),
-    created_at: z.string(),
-    updated_at: z.string(),
-  })
-  .openapi('Session');
-
-const sessions = endpointsWith({ tag: 'Sessions', right: 'sessions', answer: sessionSchema });
 const whichQuery = { memory_store_id: z.string().optional() };
 
 export function sessionRoutes(): Endpoint[] {
   return [
-    sessions.post(PATH, 'Send a session: an array of Messages, or a transcript as an agent wrote it', {
+    endpoint.post(PATH, 'sessions', {
       isRaw: true,
       query: z.strictObject({ memory_store_id: z.string().min(1), id: id.optional() }),
       async handle(call) {
-        const { deps, query } = call;
+        const { query } = call;
         const store = await storeNamed(query.memory_store_id, call);
         refuseArchived(store);
         const name = query.id ?? newId('sesn');
-        // One that was sent before is only answered.
-        if (!(await sentNamed(deps.memories.db, store.id, name))) await refuseWhereManyWait(store, call);
         return addTo({ store, name, after: 0 }, call, 'This memory store has another session of that id.');
       },
     }),
-    sessions.get(`${PATH}/{session}`, 'Read how many messages of a session there are', {
+    endpoint.get(`${PATH}/{session}`, 'sessions', {
       query: z.strictObject(whichQuery),
       handle: async (call) => shapeOf((await sessionOf(call)).row),
     }),
-    sessions.patch(`${PATH}/{session}`, 'Send further messages of a session, behind the first `after`', {
+    endpoint.patch(`${PATH}/{session}`, 'sessions', {
       isRaw: true,
       query: z.strictObject({ after: z.coerce.number().int().min(0), ...whichQuery }),
       async handle(call) {
@@ -74,7 +59,7 @@ export function sessionRoutes(): Endpoint[] {
         return addTo({ store, name: row.name, after: call.query.after }, call);
       },
     }),
-    sessions.post(`${PATH}/{session}/extract`, 'Learn from a session now', {
+    endpoint.post(`${PATH}/{session}/extract`, 'sessions', {
       query: z.strictObject(whichQuery),
       async handle(call) {
         const { row, store } = await sessionOf(call);
@@ -105,7 +90,7 @@ async function sessionOf(
   throw missing('session');
 }
 
-function shapeOf(row: SentRow): z.infer<typeof sessionSchema> {
+function shapeOf(row: SentRow) {
   const { name, memory: memory_store_id, created_at, sent_at: updated_at } = row;
   return { id: name, type: 'session', memory_store_id, messages: messagesIn(row), created_at, updated_at };
 }
@@ -135,21 +120,6 @@ async function addTo({ store, name, after }: Place, call: Call, taken?: string) 
       taken ?? `after: the session has ${now ? messagesIn(now) : 0} messages by now.`,
     );
   });
-}
-
-const ASK_AGAIN_SECONDS = 10;
-
-/** Before the body is read: what cannot be learned from in time is better kept by who sends it. */
-async function refuseWhereManyWait({ tenant }: MemoryRow, { deps, caller }: Asker): Promise<void> {
-  const { all, each } = deps.config.maxWaitingSessions;
-  const { db } = deps.memories;
-  const again = { retryAfterSeconds: ASK_AGAIN_SECONDS };
-  if ((await waitingSent(db, 'all')) >= all)
-    throw new ApiError('overloaded_error', `${all} sessions wait to be learned from; send this one later.`, again);
-  if ((await waitingSent(db, tenant === '' ? { key: caller.id } : { tenant })) < each) return;
-  const whose = tenant === '' ? 'this key' : 'this tenant';
-  const message = `${each} sessions of ${whose} wait to be learned from; send this one later.`;
-  throw new ApiError('rate_limit_error', message, again);
 }
 
 /** What was sent, in a file that goes when the request is over; `sha`: SHA-256 of it, decompressed. */

@@ -1,26 +1,13 @@
 // Memory stores: made, listed, read, changed, archived, deleted. What a store holds is memories-route.ts's.
 
-import { z } from '@hono/zod-openapi';
+import { z } from 'zod';
 import { addMemory, type MemoryRow, memoryRow } from '../memory/memories.ts';
-import {
-  createdQuery,
-  deletedSchema,
-  forbidden,
-  invalid,
-  optional,
-  pageQuery,
-  pageSchema,
-  storeSchema,
-  storeShape,
-  switchSchema,
-} from './api-shapes.ts';
-import { type Asker, type Endpoint, endpointsWith } from './endpoint.ts';
+import { createdQuery, forbidden, invalid, optional, pageQuery, storeShape, switchSchema } from './api-shapes.ts';
+import { type Asker, type Endpoint, endpoint } from './endpoint.ts';
 import { isVisible, newestPage, refuseArchived, storeOf } from './visible.ts';
 
 const PATH = '/v1/memory_stores';
 const MOST_METADATA = 16;
-
-const stores = endpointsWith({ tag: 'Memory stores' });
 
 const name = z
   .string()
@@ -38,10 +25,8 @@ const listQuery = z.strictObject({ ...pageQuery, ...createdQuery, include_archiv
 
 export function storeRoutes(): Endpoint[] {
   return [
-    stores.post(PATH, 'Make a memory store', {
-      right: 'create',
+    endpoint.post(PATH, 'create', {
       body: z.strictObject({ name, description: optional(description), metadata: optional(metadata) }),
-      answer: storeSchema,
       async handle({ deps, caller, body }) {
         const { name, description = '', metadata = {} } = body;
         const { db, clock } = deps.memories;
@@ -60,10 +45,8 @@ export function storeRoutes(): Endpoint[] {
         );
       },
     }),
-    stores.get(PATH, 'List memory stores, newest first', {
-      right: 'read',
+    endpoint.get(PATH, 'read', {
       query: listQuery,
-      answer: pageSchema(storeSchema),
       async handle(call) {
         const { limit, page, ...filters } = call.query;
         return newestPage(call.deps.memories.db, storesFor(call, filters), {
@@ -72,19 +55,15 @@ export function storeRoutes(): Endpoint[] {
         });
       },
     }),
-    stores.get(`${PATH}/{store}`, 'Read a memory store', {
-      right: 'read',
-      answer: storeSchema,
+    endpoint.get(`${PATH}/{store}`, 'read', {
       handle: async (call) => storeShape(await storeOf(call)),
     }),
-    stores.post(`${PATH}/{store}`, 'Change a memory store; `null` takes a key out of its metadata', {
-      right: 'write',
+    endpoint.post(`${PATH}/{store}`, 'write', {
       body: z.strictObject({
         name: optional(name),
         description: optional(description),
         metadata: optional(z.record(key, value.nullable())),
       }),
-      answer: storeSchema,
       async handle(call) {
         const row = await storeOf(call);
         refuseArchived(row);
@@ -97,9 +76,7 @@ export function storeRoutes(): Endpoint[] {
         });
       },
     }),
-    stores.post(`${PATH}/{store}/archive`, 'Archive a memory store; there is no way back', {
-      right: 'write',
-      answer: storeSchema,
+    endpoint.post(`${PATH}/{store}/archive`, 'write', {
       async handle(call) {
         const row = await storeOf(call);
         refuseForeign(row, 'archived');
@@ -107,9 +84,7 @@ export function storeRoutes(): Endpoint[] {
         return row.archived_at === null ? changed(call, row, async () => ({ archived_at: at })) : storeShape(row);
       },
     }),
-    stores.delete(`${PATH}/{store}`, 'Delete a memory store', {
-      right: 'write',
-      answer: deletedSchema,
+    endpoint.delete(`${PATH}/{store}`, 'write', {
       async handle(call) {
         const row = await storeOf(call);
         refuseForeign(row, 'deleted');

@@ -30,7 +30,7 @@ function processesOf(environment: Environment) {
   };
   onTestFinished(killWorkers);
   const serve = async () => {
-    const server = start(['serve', '--port', '0', '--creates', '0', '--reads', '0', '--json'], environment);
+    const server = start(['serve', '--port', '0', '--json'], environment);
     await until(() => server.stdout().includes('\n'));
     return { server, url: (JSON.parse(server.stdout()) as { url: string }).url };
   };

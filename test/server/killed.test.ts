@@ -142,8 +142,7 @@ async function machineOf(databaseUrl?: string): Promise<Environment> {
 }
 
 async function serve(environment: Environment): Promise<Served> {
-  const limits = ['--creates', '0', '--reads', '0'];
-  const server = start(['serve', '--no-worker', '--port', '0', '--json', ...limits], environment);
+  const server = start(['serve', '--no-worker', '--port', '0', '--json'], environment);
   await until(() => server.stdout().includes('\n'));
   return { server, url: JSON.parse(server.stdout()).url };
 }

@@ -8,16 +8,13 @@ import { type Client as ApiClient, type Served, servedForAll } from './served.ts
 const shared = servedForAll();
 
 interface Asked {
-  /** Default: every store of the key. */
-  path?: string;
-  headers?: Record<string, string>;
+  store: string;
   era?: '2026' | 'before';
 }
 
-async function connect({ url }: Served, { key }: Pick<ApiClient, 'key'>, asked: Asked = {}) {
-  const { path = '/mcp', headers = {}, era = '2026' } = asked;
-  const requestInit = { headers: { authorization: `Bearer ${key}`, ...headers } };
-  const transport = new StreamableHTTPClientTransport(new URL(`${url}${path}`), { requestInit });
+async function connect({ url }: Served, { key }: Pick<ApiClient, 'key'>, { store, era = '2026' }: Asked) {
+  const requestInit = { headers: { authorization: `Bearer ${key}` } };
+  const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp/${store}`), { requestInit });
   const mode = era === '2026' ? ('auto' as const) : ('legacy' as const);
   const client = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode } });
   await client.connect(transport);
@@ -40,7 +37,7 @@ test.for(['2026', 'before'] as const)(
     const { memoryStores } = api.sdk.beta;
     const store = await memoryStores.create({ name: 'notes', description: 'What was\n\nsaid.' });
     await memoryStores.memories.create(store.id, { path: '/hosts.md', content: 'Staging is alpha.\n' });
-    const { client, tools, call } = await connect(at, api, { path: `/mcp/${store.id}`, era });
+    const { client, tools, call } = await connect(at, api, { store: store.id, era });
     expect(await tools()).toEqual([...READING, ...WRITING]);
     expect(client.getInstructions()).toContain('- `notes` (read_write): What was said.');
     expect((await call('memory_search', { query: 'staging' })).data.hits).toMatchObject([
@@ -73,7 +70,7 @@ test('what a key may not do is not listed, another’s store is not known, and e
   const { id: of } = await (await at.client()).sdk.beta.memoryStores.create({ name: 'of another' });
   await owner.sdk.beta.memoryStores.memories.create(id, { path: '/a.md', content: 'kept\n' });
   const reader = await at.client({ rights: ['read'], stores: [id] });
-  const { tools, call, client } = await connect(at, reader);
+  const { tools, call, client } = await connect(at, reader, { store: id });
   expect(await tools()).toEqual(READING);
   await expect(call('memory_write', { path: 'a.md', content: 'changed\n' })).rejects.toThrow(/memory_write.*not found/);
   expect((await call('memory_read', { path: 'a.md' })).data).toMatchObject({ content: 'kept\n' });
@@ -88,41 +85,23 @@ test('what a key may not do is not listed, another’s store is not known, and e
   const mine = { 'x-api-key': reader.key };
   expect(await status(`/mcp/${id}`, mine)).toBe(200);
   expect(await status(`/mcp/${of}`, mine)).toBe(404);
-  expect(await status('/mcp', { ...mine, 'nocturne-stores': `${id}, ${of}` })).toBe(404);
-  expect(await status('/mcp', { 'x-api-key': (await at.client()).key })).toBe(404);
-  expect(await status('/mcp', { 'x-api-key': (await at.client({ rights: ['write'], stores: [id] })).key })).toBe(403);
-  expect(await status('/mcp', { ...mine, origin: 'https://elsewhere.example' })).toBe(403);
-  expect(await status('/mcp', { 'mcp-session-id': 'known' })).toBe(401);
+  const writer = await at.client({ rights: ['write'], stores: [id] });
+  expect(await status(`/mcp/${id}`, { 'x-api-key': writer.key })).toBe(403);
+  expect(await status(`/mcp/${id}`, { ...mine, origin: 'https://elsewhere.example' })).toBe(403);
+  expect(await status(`/mcp/${id}`, { 'mcp-session-id': 'known' })).toBe(401);
   await at.server.deps.keys.revoke(reader.id);
   expect(await status(`/mcp/${id}`, mine)).toBe(401);
   await expect(client.listTools()).rejects.toThrow();
 });
 
-test('up to eight stores of a key are served by name; of more the header says which', async () => {
-  const at = await shared();
-  const api = await at.client();
-  const { memoryStores } = api.sdk.beta;
-  const ids: string[] = [];
-  for (const nth of Array(9).keys()) ids.push((await memoryStores.create({ name: nth < 2 ? 'twin' : `of ${nth}` })).id);
-  await expect(connect(at, api)).rejects.toThrow(/nocturne-stores/);
-  const [one, two] = ids as [string, string];
-  const { call } = await connect(at, api, { headers: { 'nocturne-stores': `${one}, ${two}, ${ids[5]}` } });
-  expect((await call('memory_write', { store: two, path: 'a.md', content: 'second\n' })).isError).toBe(false);
-  expect((await call('memory_write', { store: 'of 5', path: 'a.md', content: 'fifth\n' })).isError).toBe(false);
-  expect((await call('memory_read', { store: 'of 6', path: 'a.md' })).isError).toBe(true);
-  expect((await memoryStores.memories.list(one)).data).toEqual([]);
-  expect((await memoryStores.memories.list(two)).data).toMatchObject([{ path: '/a.md' }]);
-  // An archived store is only read.
-  await memoryStores.archive(two);
-  expect(await (await connect(at, api, { path: `/mcp/${two}` })).tools()).toEqual(READING);
-  expect(await (await connect(at, api)).tools()).toEqual([...READING, ...WRITING]);
-});
-
 test('there is nothing to wait for, so a stream is refused, and the client goes on', async () => {
   const at = await shared();
   const api = await at.client();
-  await api.sdk.beta.memoryStores.create({ name: 'notes' });
-  const { client, tools } = await connect(at, api);
+  const { id } = await api.sdk.beta.memoryStores.create({ name: 'notes' });
+  const { client, tools } = await connect(at, api, { store: id });
   await expect(client.listen({ toolsListChanged: true })).rejects.toThrow(/Subscription limit/);
   expect(await tools()).toEqual([...READING, ...WRITING]);
+  // An archived store is only read.
+  await api.sdk.beta.memoryStores.archive(id);
+  expect(await (await connect(at, api, { store: id })).tools()).toEqual(READING);
 });

@@ -83,14 +83,14 @@ export function servedForAll(): () => Promise<Served> {
   };
 }
 
-/** A server of the test's own; unless these are given, without limits on requests. */
+/** A server of the test's own. */
 export async function served({ app: of = {}, ...options }: ServedOptions = {}) {
   const testing = await testApp(of);
   const { app, dir } = testing;
   const { config, log, memories, db, clock } = app;
   // As whoever worked there did.
   const memory = await app.memoryFor();
-  const pages = { openPages: pagesOf(app), port: 0, createsPerMinute: 0, readsPerMinute: 0 };
+  const pages = { openPages: pagesOf(app), port: 0 };
   const server = await startServer({ config, log, memories }, { ...pages, ...options });
   (of.whenDone ?? onTestFinished)(() => server.close(0));
   const now = () => clock.now().toISOString();

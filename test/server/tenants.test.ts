@@ -1,8 +1,8 @@
-// Whose a key is, and with it the stores that it makes; and how many sessions may wait before further ones are refused.
+// Whose a key is, and with it the stores that it makes.
 
 import { expect, test } from 'vitest';
 import { jsonHere, runHere } from '../support/run-here.ts';
-import { ask, asking, type Client, machine, send as sendSession, served, work } from './served.ts';
+import { asking, type Client, machine, send as sendSession, served, work } from './served.ts';
 
 const TALK = JSON.stringify([
   { role: 'user', content: 'Please remember: we ship on Fridays.' },
@@ -43,48 +43,4 @@ test('keys create --tenant is shown where keys are listed, and takes only letter
     (await jsonHere<{ tenant: string | null }[]>(['keys', 'list'], environment)).map(({ tenant }) => tenant),
   ).toEqual(['acme_2.eu-west', null]);
   expect((await runHere(['keys', 'list'], environment)).stdout).toContain('\tci\tacme_2.eu-west\t');
-});
-
-test('while too many sessions of a tenant wait, or of all, further ones are refused until later; what was sent is answered', async () => {
-  const at = await served({ app: { fixed: { maxWaitingSessions: { all: 5, each: 2 } } } });
-  const [acme, sister, nobody, other] = await Promise.all([
-    at.client({ tenant: 'acme' }),
-    at.client({ tenant: 'acme' }),
-    at.client(),
-    at.client(),
-  ]);
-  const storeOf = new Map<Client, string>();
-  for (const each of [acme, sister, nobody, other])
-    storeOf.set(each, (await each.sdk.beta.memoryStores.create({ name: 'notes' })).id);
-  const send = (by: Client, id: string) =>
-    ask(at, by.key, `/nocturne/v1/sessions?memory_store_id=${storeOf.get(by)}&id=${id}`, {
-      method: 'POST',
-      body: TALK,
-    });
-  const wait = async (by: Client, id: string) => {
-    expect((await send(by, id)).status).toBe(200);
-    expect((await ask(at, by.key, `/nocturne/v1/sessions/${id}/extract`, { method: 'POST' })).status).toBe(200);
-  };
-  const refused = (type: string) => ({ body: { type: 'error', error: { type } } });
-  await wait(acme, 'sesn_1');
-  await wait(sister, 'sesn_2');
-  for (const by of [acme, sister])
-    expect(await send(by, 'sesn_more')).toMatchObject({ status: 429, ...refused('rate_limit_error') });
-  // The same again adds nothing.
-  expect(await send(acme, 'sesn_1')).toMatchObject({ status: 200 });
-  await wait(nobody, 'sesn_3');
-  await wait(nobody, 'sesn_4');
-  expect(await send(nobody, 'sesn_more')).toMatchObject({ status: 429 });
-  await wait(other, 'sesn_5');
-  const full = await fetch(`${at.url}/nocturne/v1/sessions?memory_store_id=${storeOf.get(other)}`, {
-    ...{ method: 'POST', body: TALK, headers: { 'x-api-key': other.key } },
-  });
-  expect([full.status, Number(full.headers.get('retry-after')) > 0, full.headers.get('x-should-retry')]).toEqual([
-    503,
-    true,
-    'true',
-  ]);
-  expect(await send(acme, 'sesn_more')).toMatchObject({ status: 503 });
-  await work(at);
-  for (const by of [acme, nobody, other]) expect(await send(by, 'sesn_more')).toMatchObject({ status: 200 });
 });

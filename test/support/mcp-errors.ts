@@ -129,11 +129,11 @@ async function connected<T>(
 }
 
 /** Of these calls, in their order, what was answered otherwise than by an error that says what to do. */
-export async function lostRemedies(client: AnyClient): Promise<string[]> {
+export async function lostRemedies(client: AnyClient, refused = REFUSED): Promise<string[]> {
   const { tools } = await client.listTools();
   expect(tools.map(({ name }) => name)).toEqual([...new Set(REFUSED.map(([tool]) => `memory_${tool}`))]);
   const lost: string[] = [];
-  for (const [tool, wrong, given, remedy] of REFUSED) {
+  for (const [tool, wrong, given, remedy] of refused) {
     const input = { store: 'notes', ...given };
     const answer = await client.callTool({ name: `memory_${tool}`, arguments: input }).then(
       (result) => result as Answer,

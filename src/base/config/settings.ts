@@ -146,8 +146,6 @@ export const FIXED = {
   dreamHours: 24,
   /** Bytes of a session sent over HTTP, once it is decompressed. */
   sessionBytes: 67_108_864,
-  /** While so many sent sessions wait, further ones are refused: of all keys together, and of each tenant. */
-  maxWaitingSessions: { all: 10_000, each: 1_000 },
   /** So many of the newest versions of each file are kept, however old they are. */
   versionsKept: 10,
   /** In one directory. */
@@ -187,6 +185,7 @@ export const FORMER: Record<string, string> = {
   decompressedBytes: 'always 268435456',
   wallMs: 'a minute and five times requestMs',
   jobWallMs: 'half an hour, or wallMs where that is longer',
+  maxWaitingSessions: 'without a limit',
   mcpStores: 'what --store of nocturne mcp names',
   serverModels: 'the configured model',
   telemetry: 'on where the environment sets OTEL_*',

@@ -44,7 +44,7 @@ export async function startFleet({ root, workers, servers, environment, settings
   }
   for (let nth = 0; nth < servers; nth += 1) {
     const [name, port] = [`server-${nth}`, String(await refusedPort())];
-    const args = ['serve', '--no-worker', '--port', port, '--creates', '0', '--reads', '0'];
+    const args = ['serve', '--no-worker', '--port', port];
     members.push({
       name,
       kind: 'server',
