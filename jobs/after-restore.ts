@@ -11,7 +11,7 @@ import { isDirectory } from '../src/base/files/directories.ts';
 import { makeDirectory, readTextNow, writeWhole } from '../src/base/files/files.ts';
 import { parseJson } from '../src/base/text/json.ts';
 import { type Db, insert, keepSetting, newId, type Sql, settingOf } from '../src/db/sql.ts';
-import { entriesWhere } from '../src/memory/entries.ts';
+import { type EntryRow, entriesWhere } from '../src/memory/entries.ts';
 import { addVersion, headOf } from '../src/memory/file-rows.ts';
 import { beginJob, endJob } from '../src/memory/job-rows.ts';
 import { takeInHistory } from '../src/memory/log-history.ts';
@@ -78,13 +78,27 @@ export function addMark(home: string, { what, ids }: { what: Mark['what']; ids: 
 
 /** Brings the marks to what is forgotten by now, for who forgot something, or took that back; what rows do not know any more stays. */
 export async function markForgotten({ db, home }: Memories): Promise<void> {
-  const ids: string[] = [];
-  for (const { memory } of await db.all<{ memory: string }>(`select distinct memory from entry where ${FORGOTTEN}`))
-    for (const { id, evidence } of await entriesWhere(db, memory, `and ${FORGOTTEN}`))
-      ids.push(`${memory} ${id}`, ...evidence.slice(0, 1).map(({ message }) => markOf(message)));
+  const kept = await keptMarks(db);
+  const isForgotten = ({ state, reason }: Pick<EntryRow, 'state' | 'reason'>) =>
+    state === 'gone' && reason === 'forgotten';
+  const which = kept.length > 0 ? '1 = 1' : FORGOTTEN;
+  const [known, gone]: [string[], string[]] = [[], []];
+  for (const { memory } of await db.all<{ memory: string }>(`select distinct memory from entry where ${which}`)) {
+    for (const row of await entriesWhere(db, memory, `and ${which}`)) {
+      const ids = [`${memory} ${row.id}`, ...row.evidence.slice(0, 1).map(({ message }) => markOf(message))];
+      known.push(...ids);
+      if (isForgotten(row)) gone.push(...ids);
+    }
+  }
+  const stays = kept.flatMap((mark): Mark[] => {
+    const told = new Set(mark.what === 'redacted' ? [] : known.map((id) => sumOf(mark.salt, id)));
+    const sums = mark.sums.filter((sum) => !told.has(sum));
+    return sums.length > 0 ? [{ ...mark, sums }] : [];
+  });
+  if (kept.length > 0) await keepSetting(db, KEPT, JSON.stringify(stays));
   const redacted = readMarks(home).filter(({ what }) => what === 'redacted');
-  const kept = (await keptMarks(db)).map((sums) => ({ what: 'forgotten' as const, ...sums }));
-  writeMarks(home, [...redacted, ...kept, ...marksOf('forgotten', ids)]);
+  const lost = stays.filter(({ what }) => what === 'forgotten');
+  writeMarks(home, [...redacted, ...lost, ...marksOf('forgotten', gone)]);
 }
 
 const FORGOTTEN = "state = 'gone' and reason = 'forgotten'";
@@ -153,20 +167,23 @@ async function replaceHead(sql: Sql, id: string, now: Date): Promise<void> {
 // What was said in these messages is not learned again, where the rows that knew it are lost.
 
 const KEPT = 'marks';
-type Sums = Pick<Mark, 'salt' | 'sums'>;
 
-export async function keepMarks(sql: Sql, marks: readonly Sums[]): Promise<void> {
-  const all = new Map([...(await keptMarks(sql)), ...marks].map(({ salt, sums }) => [salt, { salt, sums }]));
+export async function keepMarks(sql: Sql, marks: readonly Mark[]): Promise<void> {
+  const all = new Map([...(await keptMarks(sql)), ...marks].map((mark) => [mark.salt, mark]));
   await keepSetting(sql, KEPT, JSON.stringify([...all.values()]));
 }
 
-const keptMarks = async (sql: Sql): Promise<Sums[]> => JSON.parse((await settingOf(sql, KEPT)) ?? '[]');
+/** An earlier build kept what was forgotten without saying so. */
+async function keptMarks(sql: Sql): Promise<Mark[]> {
+  const kept: (Omit<Mark, 'what'> & Partial<Mark>)[] = JSON.parse((await settingOf(sql, KEPT)) ?? '[]');
+  return kept.map((mark) => ({ what: 'forgotten', ...mark }));
+}
 
 /** Marks of what was forgotten in a memory, for whoever carries it elsewhere: they hold nothing of it. */
-export async function forgottenMarks(sql: Sql, memory: string): Promise<Sums[]> {
+export async function forgottenMarks(sql: Sql, memory: string): Promise<Mark[]> {
   const gone = await entriesWhere(sql, memory, `and ${FORGOTTEN}`);
   const messages = gone.flatMap(({ evidence }) => evidence.slice(0, 1).map(({ message }) => markOf(message)));
-  return marksOf('forgotten', messages).map(({ salt, sums }) => ({ salt, sums }));
+  return marksOf('forgotten', messages);
 }
 
 /** The mark of a message. */

@@ -97,6 +97,7 @@ export async function whatChanged(
   memory: string,
   { entries, files, operations }: Proposal,
 ): Promise<string | null> {
+  if (operations.length === 0) return 'An earlier nocturne made it, in a way that this one cannot carry out.';
   for (const base of entries)
     if (!isAsItWas(base, await entryRow(sql, memory, base.id))) return `${base.id} was changed since.`;
   const replaced = new Set(operations.flatMap(linesOut));

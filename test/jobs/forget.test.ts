@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { addMark, afterRestore } from '../../jobs/after-restore.ts';
 import { insert } from '../../src/db/sql.ts';
 import { commit } from '../../src/memory/commit.ts';
 import { headAt } from '../../src/memory/file-rows.ts';
@@ -57,6 +58,21 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     expect(await here.undo()).toMatchObject({ outcome: 'undone', job: report.job });
     expect(told(here).split('\n').sort()).toEqual(before.split('\n').sort());
     expect(await here.states()).toMatchObject({ [PNPM]: 'placed' });
+  });
+
+  it('what was forgotten is so after a restore, not once that was taken back, and what was redacted is not forgotten', async (here) => {
+    await dreamt(here, [PNPM, MAIN, DEADLINE]);
+    const { id = '' } = (await here.db.get<{ id: string }>('select id from entry where text = ?', DEADLINE)) ?? {};
+    addMark(here.memories.home, { what: 'redacted', ids: [`${here.row.id} ${id}`] });
+    const first = await here.forget('PNPM instead');
+    expect(await afterRestore(here.memories)).toMatchObject({ marked: 2 });
+    expect(await here.states()).toMatchObject({ [PNPM]: 'forgotten', [MAIN]: 'placed' });
+    await here.forget('main');
+    await here.undo(first.job);
+    await afterRestore(here.memories);
+    expect(await here.states()).toMatchObject({ [PNPM]: 'placed', [MAIN]: 'forgotten' });
+    const now = await here.db.get<{ state: string }>('select state from entry where id = ?', id);
+    expect(now?.state).not.toBe('gone');
   });
 
   it('of two things forgotten one after the other, the last of all that was there, each can be taken back alone', async (here) => {

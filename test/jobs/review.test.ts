@@ -303,6 +303,18 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
       expect((await proposals()).map(({ id }) => id)).not.toContain(second?.id);
     }));
 
+  it('one of an earlier nocturne, which it planned in another way, is stale, and the next dream lets go of it', () =>
+    reviewed(engine, {}, async ({ say, dream, proposals, decide, db }) => {
+      await say('Beta', 1002);
+      await dream();
+      await db.run('update proposal set plan = ?', JSON.stringify({ madeBy: 'code', archiving: [], operations: [] }));
+      const [old] = await decide(accept);
+      expect(old).toMatchObject({ outcome: 'stale', why: expect.stringContaining('An earlier nocturne made it') });
+      expect(await proposals()).toMatchObject([{ id: old?.id, state: 'stale' }]);
+      await dream();
+      expect((await proposals()).map(({ id, state }) => [id === old?.id, state])).toEqual([[false, 'waiting']]);
+    }));
+
   it('in a person’s words a line is the person’s, without the secrets in it, and its entries are done with', () =>
     reviewed(engine, {}, async ({ say, dream, proposals, decide, file, db, row, states }) => {
       await say('Beta', 1002);
