@@ -3,14 +3,14 @@
 // 1. Open the transcript, once for all that follows; where it is gone, what was kept of it in pieces.
 // 2. Sort its turns by what is known of them in its memory: covered, private, written down by the agent, pending.
 // 3. Cover without a model what needs none: private turns, what the agent wrote down, what was declined or is assumed.
-// 4. Show the pending turns, redacted, within the token budget: one excerpt, or several for a long session; or, where that is
-//    asked for, continue the request that the transcript holds.
+// 4. Show the pending turns, redacted, within the token budget: one excerpt, or several for a long session.
 // 5. For each excerpt let the forked extractor propose entries, each checked by code, and
 // 6. commit its entries and its coverage together, under the claim of the work.
-// 7. What fails leaves nothing behind and stays pending; but what cannot be continued is shown as an excerpt, what is too long is
-//    split smaller, and what failed too often is given up, so that the rest is not held up: again from 2.
+// 7. What fails leaves nothing behind and stays pending; but what is too long is split smaller, and what failed too often is given up,
+//    so that the rest is not held up: again from 2.
 // 8. End the job: its report is its row's output.
 
+import type { Spend } from '../src/agent/tools.ts';
 import { AppError, ERRORS, type Failure, failureOf, isAppError, isGivenUp } from '../src/base/errors.ts';
 import type { Day } from '../src/base/time.ts';
 import type { Sql } from '../src/db/sql.ts';
@@ -21,16 +21,9 @@ import type { MemoryRow } from '../src/memory/memories.ts';
 import { enterSession, openTranscript, type SessionRow, sessionNamed, sessionRow } from '../src/memory/session-rows.ts';
 import { wholeId } from '../src/memory/short-ids.ts';
 import type { Session } from '../src/transcript/session.ts';
-import {
-  type Asked,
-  askExtractor,
-  type ExtractedDeps,
-  type Extraction,
-  type SpendPorts,
-} from './extract/ask-extractor.ts';
+import { type Asked, askExtractor, type ExtractedDeps, type Extraction } from './extract/ask-extractor.ts';
 import { commitExtracted, coverRanges, type ReportedEntry } from './extract/extracted.ts';
-import { type SortedTurns, sortTurns, type TakenUp, type TurnRange } from './extract/pending-turns.ts';
-import { type Fork, offerPending, type ShownBy } from './extract/shown-turns.ts';
+import { offerPending, type SortedTurns, sortTurns, type TakenUp, type TurnRange } from './extract/pending-turns.ts';
 
 export interface ExtractRequest {
   /** Id of its job, as its spend is counted; default: a new one. */
@@ -51,15 +44,13 @@ export interface ExtractRequest {
   reopen?: ReadonlySet<string>;
   /** Asked for by a person, or there is new input: what is taken up although it was covered so. Default: nothing. */
   takeUp?: readonly TakenUp[];
-  /** Default: `fork` of the deps. */
-  fork?: Fork;
   /** Tries that failed before this one. What fails for the last time is covered as `gave_up`; without it nothing is. */
   attempts?: number;
 }
 
 export interface ExtractDeps extends ExtractedDeps {
-  /** What counts a job's requests; `continued`: the model of a request that is another program's, which is continued. */
-  spendOf(job: string, of?: { continued?: string }): SpendPorts;
+  /** What counts a job's requests. */
+  spendOf(job: string): Spend;
   /** The memory that a session belongs to. */
   memoryFor(session: { cwd?: string }): Promise<MemoryRow>;
   /** The memory in which entries about the user are kept; null, and by default: the session's. */
@@ -71,8 +62,6 @@ export interface ExtractDeps extends ExtractedDeps {
   excerptTokens: number;
   /** How much text of pending turns is held at a time. Default: 64 MB. */
   heldCharacters?: number;
-  /** What the extractor continues: an excerpt of the transcript, or the request that it holds. Default: `excerpt`. */
-  fork?: Fork;
   /** What was said before this instant was declined; ISO-8601. */
   declinedBefore?: string;
   /** The inbox item that is worked. */
@@ -101,8 +90,6 @@ interface Done {
   readTurns: number;
   /** Turns that failed too often. */
   gaveUpTurns: number;
-  /** How the model was shown the session, where it was asked. */
-  fork?: ShownBy;
 }
 
 /** Without `job`, `memory` and `spend` it is the output of the job's row. `spend`: what its requests used. */
@@ -207,8 +194,7 @@ async function extractPending(opened: Opened, run: Run): Promise<ExtractEnd> {
     heldCharacters,
     declinedBefore,
   };
-  const wanted: ShownBy = { by: request.fork ?? deps.fork ?? 'excerpt' };
-  let plan: Plan = { wanted, excerptTokens: deps.excerptTokens, attempts: request.attempts };
+  let plan: Plan = { excerptTokens: deps.excerptTokens, attempts: request.attempts };
   let outcome: ExtractEnd['outcome'] = 'nothing-new';
   const read = new Set<string>();
   for (;;) {
@@ -221,8 +207,8 @@ async function extractPending(opened: Opened, run: Run): Promise<ExtractEnd> {
     if (byCode.length + pending.size === 0) break;
     const { row, job } = await begin(opened, run);
     const by = { job, actor: { kind: 'job', id: job }, claim: deps.claim } as const;
-    const spend = (continued?: string) => deps.spendOf(job, { continued });
     const { instructions } = request;
+    const spend = deps.spendOf(job);
     const extraction: Extraction = { ...opened, sessionId: row.id, by, spend, reopened, instructions };
     // 3.
     if (byCode.length > 0) {
@@ -269,7 +255,6 @@ async function begin({ session, memory }: Opened, run: Run) {
 
 /** How the pending turns are shown this time. */
 interface Plan {
-  wanted: ShownBy;
   excerptTokens: number;
   /** Tries that failed before. */
   attempts: number | undefined;
@@ -279,7 +264,7 @@ interface Plan {
   isCutShort?: boolean;
 }
 
-type Failed = { error: unknown; isContinued: boolean; touched: TurnRange[]; left: number };
+type Failed = { error: unknown; touched: TurnRange[]; left: number };
 
 interface PendingTurns {
   sorted: SortedTurns;
@@ -297,8 +282,8 @@ async function extractExcerpts(
   const { written } = sorted;
   let before: Pick<Asked, 'waiting' | 'cited'> = { waiting: [], cited: new Map() };
   // 4.
-  for await (const offered of offerPending(extraction.session.request, sorted, { ...deps, ...plan })) {
-    const { ranges, touched, left, shown } = offered;
+  for await (const offered of offerPending(sorted, { ...deps, ...plan })) {
+    const { ranges, touched, left } = offered;
     try {
       // 5.
       const asked = await askExtractor(offered, extraction, { written, before }, deps);
@@ -306,13 +291,11 @@ async function extractExcerpts(
       report.entries.push(...(await commitExtracted(offered, asked, extraction, deps)));
       report.refused.push(...asked.refused);
       before = asked;
-      report.fork = shown;
       plan.isCutShort ||= asked.ending === 'turn-limit';
       for (const { turn } of ranges) read.add(turn.id);
       report.readTurns = read.size;
     } catch (error) {
-      report.fork = shown;
-      return { error, isContinued: offered.continues !== undefined, touched, left };
+      return { error, touched, left };
     }
   }
   return null;
@@ -320,15 +303,12 @@ async function extractExcerpts(
 
 /** How it is tried again at once; throws the error where it is not. */
 async function planAgain(
-  { error, isContinued, touched }: Failed,
+  { error, touched }: Failed,
   { plan, extraction }: { plan: Plan; extraction: Extraction },
   { report, deps }: Run,
 ): Promise<Plan> {
   if (!isAppError(error)) throw error;
   const { attempts, excerptTokens } = plan;
-  // What failed as a continuation may well pass as an excerpt.
-  if (isContinued && ERRORS[error.code].tries !== null)
-    return { ...plan, wanted: { by: 'excerpt', why: error.message } };
   if (error.code === 'oversize' && excerptTokens >= 2 * SMALLEST_EXCERPT_TOKENS)
     return { ...plan, excerptTokens: Math.floor(excerptTokens / 2) };
   const isLastTry = attempts !== undefined && isGivenUp(error.code, attempts + 1);

@@ -9,7 +9,6 @@ import { renderPrompt } from '../src/base/prompt.ts';
 const VARIABLES: Record<string, string[]> = {
   extract: [],
   'extract-input': ['today', 'zone', 'instructions', 'lookUp', 'index', 'topics', 'session', 'known', 'excerpt'],
-  'extract-fork': ['today', 'zone', 'instructions', 'lookUp', 'index', 'topics', 'known', 'pending'],
   dream: [],
   'dream-input': ['today', 'instructions', 'sessions', 'entries', 'topics', 'others'],
   'recall-user': ['directory', 'body'],
@@ -80,7 +79,8 @@ test.each(['extract-input', 'dream-input'])(
   },
 );
 
-test.each(['extract-input', 'extract-fork'])('%s leaves out what is empty, and the rules for it', async (name) => {
+test('extract-input leaves out what is empty, and the rules for it', async () => {
+  const name = 'extract-input';
   const whole = (await renderPrompt(name, valuesFor(name))).text;
   const empty = { ...valuesFor(name), instructions: 'none', lookUp: '', index: 'none', topics: 'none', known: 'none' };
   const { text } = await renderPrompt(name, empty);

@@ -1,7 +1,7 @@
 // Asks the forked extractor what of an excerpt is to be kept: its prompt, its tools, what is known already beside it. What it
 // records was checked by code; nothing is committed here.
 
-import type { AgentEnding, AgentPorts } from '../../src/agent/agent-types.ts';
+import type { AgentEnding } from '../../src/agent/agent-types.ts';
 import { programOf } from '../../src/agent/programs/programs.ts';
 import {
   type AgentDeps,
@@ -9,6 +9,7 @@ import {
   type RecordedEntry,
   recordEntriesTool,
   runWithTools,
+  type Spend,
 } from '../../src/agent/tools.ts';
 import { AppError } from '../../src/base/errors.ts';
 import { asData, renderPrompt } from '../../src/base/prompt.ts';
@@ -28,16 +29,12 @@ import { findSource } from '../../src/transcript/excerpt/excerpt.ts';
 import type { SourceMessage } from '../../src/transcript/excerpt/segments.ts';
 import type { Session } from '../../src/transcript/session.ts';
 import { knownMemory, safe } from './known-memory.ts';
-import type { SortedTurns } from './pending-turns.ts';
-import type { Offered } from './shown-turns.ts';
+import type { Offered, SortedTurns } from './pending-turns.ts';
 
 /** How much of what the agent itself wrote down the extractor is shown. */
 const WRITTEN_CHARS = 6_000;
 
 export type ExtractedDeps = Omit<AgentDeps, 'spend'> & { memories: Memories; zone: string; userName?: string[] };
-
-/** The two ports that count. */
-export type SpendPorts = Pick<AgentPorts, 'reserve' | 'settle'>;
 
 /** What all of a run's excerpts are extracted with. */
 export interface Extraction {
@@ -48,8 +45,7 @@ export interface Extraction {
   /** The user's, where what is about the user goes there. */
   userMemory: MemoryRow | null;
   by: By;
-  /** What counts the job's requests; `continued`: the model of a request that is another program's. */
-  spend(continued?: string): SpendPorts;
+  spend: Spend;
   /** Turns that are extracted again: what they gave before is not known, and is replaced. */
   reopened: Set<string>;
   instructions?: string;
@@ -96,7 +92,7 @@ export async function askExtractor(
 }
 
 async function runExtractor(
-  { excerpt, continues }: Offered,
+  { excerpt }: Offered,
   { session, sessionId, memory, userMemory, spend, reopened, instructions }: Extraction,
   { written, waiting }: Pick<SortedTurns, 'written'> & Pick<Asked, 'waiting'>,
   deps: ExtractedDeps,
@@ -137,10 +133,10 @@ async function runExtractor(
     saying: (text) => guidance.saying(text, session.id),
     lineOf: (number) => shown.lines[number - 1],
   });
-  // What is shown whole need not be looked up; a request that is continued runs no tool, and a program has none.
-  const canLookUp = !shown.isWhole && !continues && programOf(deps.agent.model) === null;
+  // What is shown whole need not be looked up; a program has no tools.
+  const canLookUp = !shown.isWhole && programOf(deps.agent.model) === null;
   const own = [...known.values()].filter((row) => row.session === sessionId && isInLog(row)).sort(byTime);
-  const values = {
+  const input = await renderPrompt('extract-input', {
     today: dayOf(clock.now(), deps.zone),
     zone: deps.zone,
     instructions: asData(instructions),
@@ -148,23 +144,14 @@ async function runExtractor(
     topics: shown.topics + (await sayOvertaken(overtaken)),
     lookUp: canLookUp ? 'memory' : '',
     known: asData([...own, ...waiting].map(({ text }) => text).join('\n') + (await formatWritten(written))),
-  };
-  const input = continues
-    ? await renderPrompt('extract-fork', { ...values, pending: excerpt.text })
-    : await renderPrompt('extract-input', {
-        ...values,
-        session: asData(await describePlace(session.cwd)),
-        excerpt: excerpt.text,
-      });
+    session: asData(await describePlace(session.cwd)),
+    excerpt: excerpt.text,
+  });
   const files = new MemoryFiles(deps.memories, memory);
-  const ports = spend(continues && String(continues.model));
   const ending = await runWithTools(
-    { memory: memory.id, system: continues ? '' : system.text, input: input.text, continues },
+    { memory: memory.id, system: system.text, input: input.text },
     canLookUp ? [record, memoryViewTool((path, range) => viewMemory(files, { path, range }, safe))] : [record],
-    {
-      ...deps,
-      spend: { reserve: (tokens, output, { paid }) => ports.reserve(tokens, output, paid), settle: ports.settle },
-    },
+    { ...deps, spend },
   );
   // Calls that were no entries, and were never mended, are no "nothing worth keeping".
   if (record.isMisused()) {
@@ -176,7 +163,7 @@ async function runExtractor(
   }
   const refused = await Promise.all(record.refused().map(async (why) => (await redact(why)).text));
   return {
-    ...{ ending, recorded: record.recorded(), refused, prompt: (continues ? input : system).fingerprint },
+    ...{ ending, recorded: record.recorded(), refused, prompt: system.fingerprint },
     overtaken: [...overtaken.keys()].flatMap((number) => shown.lines[number - 1] ?? []),
   };
 }

@@ -24,8 +24,7 @@ import type { FoundEntry } from '../../src/rules/candidate.ts';
 import type { Session } from '../../src/transcript/session.ts';
 import { markedMessages } from '../after-restore.ts';
 import type { Asked, CitedMessages, ExtractedDeps, Extraction } from './ask-extractor.ts';
-import type { TurnRange } from './pending-turns.ts';
-import type { Offered } from './shown-turns.ts';
+import type { Offered, TurnRange } from './pending-turns.ts';
 
 export interface ReportedEntry {
   id: string;

@@ -1,7 +1,9 @@
 // A session's turns by what is known of them: which are pending and from which message on, which ranges the agent wrote down
 // itself, which are private, which serve as context. One pass over the transcript. The pending turns and their context are held,
-// up to 64 MB of text: what is pending beyond that waits for the next pass. Of all others no more is kept than their ids.
+// up to 64 MB of text: what is pending beyond that waits for the next pass. Of all others no more is kept than their ids. And the
+// excerpts in which the model is shown them: every text is redacted whole before any of it is cut.
 
+import { redact } from '../../src/base/secrets/redact-text.ts';
 import { textsIn } from '../../src/base/text/json.ts';
 import {
   coverageOf,
@@ -14,6 +16,7 @@ import {
 } from '../../src/memory/entries.ts';
 import type { Memories } from '../../src/memory/memories.ts';
 import type { SessionRow } from '../../src/memory/session-rows.ts';
+import { buildExcerpts, type Excerpt } from '../../src/transcript/excerpt/excerpt.ts';
 import type { ExcerptTurn } from '../../src/transcript/excerpt/segments.ts';
 import type { Message, Turn } from '../../src/transcript/messages.ts';
 import { finishedCalls, isMainAgents, sayWrites } from '../../src/transcript/own-writes.ts';
@@ -36,7 +39,6 @@ export interface SortedTurns {
   unsettled: number;
   /** All turns that were read. */
   turns: KnownTurn[];
-  hasPrivate: boolean;
 }
 
 /** What may be taken up again although it was covered. */
@@ -129,7 +131,6 @@ export async function sortTurns(
     const { pending, offeredFrom, own } = isDeclined ? { ...divided, pending: null, own: [] } : divided;
     const isSettledNow = isSettled(turn, { hasNext: !isLast, ended, unchangedMs, quietMs });
     if (isPrivate(turn)) {
-      sorted.hasPrivate = true;
       if ((pending || own.length > 0) && isSettledNow) sorted.byCode.push({ range: whole(known), reason: 'private' });
       continue;
     }
@@ -165,7 +166,7 @@ export async function sortTurns(
 
 function nothing(): SortedTurns {
   const lists = { pending: new Map(), byCode: [], written: new Map(), shown: [], turns: [] };
-  return { ...lists, later: 0, unsettled: 0, hasPrivate: false };
+  return { ...lists, later: 0, unsettled: 0 };
 }
 
 type WithRows = { turn: Turn; rows: TurnRow[]; isLast: boolean };
@@ -211,6 +212,34 @@ function charactersIn({ messages }: Turn): number {
     parts.flatMap((part) => ('text' in part ? part.text : part.kind === 'call' ? textsIn(part.input) : [])),
   );
   return texts.reduce((sum, { length }) => sum + length, 0);
+}
+
+// What the model is shown of them.
+
+/** One excerpt, with the pending ranges that it is about. */
+export interface Offered {
+  excerpt: Excerpt;
+  /** Those that end in it. */
+  ranges: TurnRange[];
+  /** Those of which it offers anything. */
+  touched: TurnRange[];
+  /** How many turns of the session are pending, these included. */
+  left: number;
+}
+
+/** What the pending turns are shown in. Contract: the next is asked for once what was offered is committed. */
+export async function* offerPending(
+  { pending, shown, later }: SortedTurns,
+  { excerptTokens: budgetTokens, zone }: { excerptTokens: number; zone: string },
+): AsyncGenerator<Offered> {
+  let left = pending.size + later;
+  for await (const excerpt of buildExcerpts(shown, { budgetTokens, redact, zone })) {
+    const offered = [...excerpt.sources.values()].filter((source) => source.offered).map(({ turn }) => turn);
+    const rangesOf = (ids: string[]) => [...new Set(ids)].flatMap((id) => pending.get(id) ?? []);
+    const ranges = rangesOf(excerpt.turns);
+    yield { excerpt, ranges, touched: rangesOf([...offered, ...excerpt.turns]), left };
+    left -= ranges.length;
+  }
 }
 
 // How a turn is divided. A write of the agent covers what lies between the write before it, or the beginning of the turn, and itself; what a

@@ -28,12 +28,6 @@ export interface AgentRequest {
   access: ModelAccess;
   system: string;
   input: string;
-  /**
-   * A whole Messages request that is continued as it stands: its own model, system and tools instead of `model` and
-   * `system`, and `input` behind its messages. Its tools are never run; what the model answers as JSON text goes to the
-   * first of `tools`.
-   */
-  continues?: Readonly<Record<string, unknown>>;
   tools: ToolDefinition[];
   /** Model calls with their tool results. The run is never given one more. */
   maxTurns: number;

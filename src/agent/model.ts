@@ -205,19 +205,16 @@ function checkReply(reply: unknown, body: string, model: string): asserts reply 
 
 /** What a reply says that it used; undefined where a count is missing or is none: then all that was reserved stays counted. */
 function usageOf(usage: Record<string, unknown>): Usage | undefined {
-  const written = isObject(usage.cache_creation) ? usage.cache_creation : {};
   const { input_tokens: input, output_tokens: outputTokens } = usage;
   const cacheWriteTokens = usage.cache_creation_input_tokens ?? 0;
   const cachedInputTokens = usage.cache_read_input_tokens ?? 0;
-  const forAnHour = written.ephemeral_1h_input_tokens ?? 0;
   if (!isCount(input) || !isCount(outputTokens) || !isCount(cacheWriteTokens)) return undefined;
-  if (!isCount(cachedInputTokens) || !isCount(forAnHour)) return undefined;
+  if (!isCount(cachedInputTokens)) return undefined;
   return {
     calls: 1,
     inputTokens: input + cacheWriteTokens,
     cachedInputTokens,
     cacheWriteTokens,
-    ...(forAnHour > 0 && { hourCacheWriteTokens: forAnHour }),
     outputTokens,
   };
 }

@@ -158,14 +158,8 @@ export function memoryViewTool(view: (path: string, range?: [number, number]) =>
   };
 }
 
-/** Contract as in `AgentPorts`. `continued`: the model of a request that is another program's. */
-export interface Spend extends Pick<AgentPorts, 'settle'> {
-  reserve(
-    tokens: number,
-    outputTokens: number,
-    how: { continued?: string; paid?: Parameters<AgentPorts['reserve']>[2] },
-  ): Promise<number>;
-}
+/** Contract as in `AgentPorts`. */
+export type Spend = Pick<AgentPorts, 'reserve' | 'settle'>;
 
 export interface AgentDeps {
   agent: Pick<AgentRequest, 'model' | 'access' | 'maxTurns' | 'maxOutputTokens' | 'requestMs'>;
@@ -176,17 +170,16 @@ export interface AgentDeps {
 
 /** Resolves with how the run ended; what its tools were told is the tools' to answer. */
 export async function runWithTools(
-  ask: Pick<AgentRequest, 'memory' | 'system' | 'input' | 'continues'>,
+  ask: Pick<AgentRequest, 'memory' | 'system' | 'input'>,
   tools: Tool[],
   { agent, runAgent, spend, signal }: AgentDeps,
 ): Promise<AgentEnding> {
-  const continued = ask.continues && String(ask.continues.model);
   const system = programOf(agent.model) ? `${ask.system}\n${await programWords(tools)}` : ask.system;
   return runAgent(
     { ...agent, ...ask, system, tools: tools.map((tool) => tool.definition) },
     {
       callTool: routeTools(tools),
-      reserve: (tokens, outputTokens, paid) => spend.reserve(tokens, outputTokens, { continued, paid }),
+      reserve: (tokens, outputTokens, paid) => spend.reserve(tokens, outputTokens, paid),
       settle: (reservation, usage) => spend.settle(reservation, usage),
     },
     signal,

@@ -2,7 +2,6 @@
 // now, or put into the inbox for a worker.
 
 import { resolve } from 'node:path';
-import type { Fork } from '../../jobs/extract/shown-turns.ts';
 import type { ExtractReport, LearnAgainRequest } from '../../jobs/extract.ts';
 import { requireAccess } from '../agent/agent-types.ts';
 import { type Config, configOfSession } from '../base/config/config.ts';
@@ -53,14 +52,14 @@ function noteOff({ enabled, reason }: Enablement, config: Config): void {
 
 /** Answers the memories that the sessions belong to. */
 async function extractNow(app: App, transcripts: string[], options: LearnOptions): Promise<MemoryRow[]> {
-  const { session: name, live, fork, instructions } = options;
+  const { session: name, live, instructions } = options;
   noteOff(await app.standing({ cwd: process.cwd() }), app.config);
   const here = app.memoryDirOf();
   const outcomes: string[] = [];
   const memories = new Set<string>();
   for (const [index, transcript] of transcripts.entries()) {
     const bar = progress(`reading session ${index + 1} of ${transcripts.length}`);
-    const request = { transcript, name, ended: !live, instructions, fork };
+    const request = { transcript, name, ended: !live, instructions };
     const report = await app.extract({ ...request, takeUp: ['undone', 'declined'] }).finally(() => bar.stop());
     await printExtract(app, report, { ...options, here });
     outcomes.push(report.outcome);
@@ -151,7 +150,6 @@ interface LearnOptions extends CommonOptions {
   later?: boolean;
   live?: boolean;
   session?: string;
-  fork?: Fork;
   snapshot?: boolean;
 }
 
@@ -168,18 +166,13 @@ const learn: CommandSpec<LearnOptions, [string[]]> = {
     ['--snapshot', 'with --later: keep redacted copies, for agents that delete their sessions before a worker comes'],
     ['--live', 'the sessions are still running: skip their last turns'],
     ['--session <id>', 'the id of the session, if its file has none'],
-    [
-      '--fork <how>',
-      'excerpt: the model is shown an excerpt of the session; prefix: the file is a request to the Messages API, which is continued',
-      { choices: ['excerpt', 'prefix'] },
-    ],
     ['--since <when>', 'only sessions that changed since then: a date, or so many days ago (7d)', { parse: whenFrom }],
     ['--agent <name>', `only sessions of one agent: ${FOUND_AGENTS.join(', ')}`, { parse: agentFrom }],
     ...MEMORY,
     MODEL,
     INSTRUCTIONS,
   ],
-  json: `one line per session: { session, transcript, memory, outcome, entries, refused, openTurns, spend, fork?, error? }; without sessions { done, turns, tokens, refused, waiting: [{ transcript, reason }], left, memories: [{ memory, entries }] }; with --dream then that of dream; with --later ${LATER_JSON}`,
+  json: `one line per session: { session, transcript, memory, outcome, entries, refused, openTurns, spend, error? }; without sessions { done, turns, tokens, refused, waiting: [{ transcript, reason }], left, memories: [{ memory, entries }] }; with --dream then that of dream; with --later ${LATER_JSON}`,
   more: 'Sessions from before set-up are read too.',
   examples: [
     'learn',

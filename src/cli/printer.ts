@@ -70,7 +70,6 @@ export async function printExtract(
   if (entries.length > 0 && here !== undefined && memory !== here) {
     lines.push(`  kept in ${memory}, the memory of the project that it ran in`);
   }
-  if (report.fork?.why) lines.push(`  not continued: ${report.fork.why.replace(/\.$/, '')}`);
   print([...lines, ...sayOnPlan(report.spend)].join('\n'));
   sayWhy(report);
 }

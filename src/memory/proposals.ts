@@ -92,11 +92,8 @@ export function isAsItWas(base: EntryBase, row: EntryRow | undefined): boolean {
 }
 
 /** What is no longer as it was when the proposal was made, as a sentence; null: all is. */
-export async function whatChanged(
-  sql: Sql,
-  memory: string,
-  { entries, files, operations }: Proposal,
-): Promise<string | null> {
+export async function whatChanged(sql: Sql, memory: string, of: Proposal): Promise<string | null> {
+  const { entries, files, operations } = of;
   if (operations.length === 0) return 'An earlier nocturne made it, in a way that this one cannot carry out.';
   for (const base of entries)
     if (!isAsItWas(base, await entryRow(sql, memory, base.id))) return `${base.id} was changed since.`;

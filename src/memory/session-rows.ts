@@ -189,7 +189,7 @@ export async function sumOfBody(path: string, most: number): Promise<string | nu
 export async function readBody(path: string, { after, sha }: Pick<SentPart, 'after' | 'sha'>): Promise<SentPart> {
   const session = await openSession(path);
   let count = 0;
-  const { messages, cwd: _, request: __, unreadableLines: ___, ...head } = session;
+  const { messages, cwd: _, unreadableLines: __, ...head } = session;
   const kept: Session = {
     ...head,
     path: '',

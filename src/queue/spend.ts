@@ -58,11 +58,10 @@ export function spendOf(deps: SpendDeps, job: string): Spend & { total(): Usage 
   let last = 0;
   const priceFor = (name: string | undefined) => (name === undefined ? undefined : priceOf(name, prices));
 
-  const reserve: Spend['reserve'] = async (tokens, outputTokens, { continued, paid }) => {
+  const reserve: Spend['reserve'] = async (tokens, outputTokens, paid) => {
     const isOnPlan = paid?.by === 'plan';
-    const price = isOnPlan ? undefined : priceFor(continued ?? (paid ? paid.model : model));
-    const bound = { inputTokens: tokens - outputTokens, outputTokens, forAnHour: continued !== undefined };
-    const microUsd = price ? boundMicroUsd(bound, price) : 0;
+    const price = isOnPlan ? undefined : priceFor(paid ? paid.model : model);
+    const microUsd = price ? boundMicroUsd({ inputTokens: tokens - outputTokens, outputTokens }, price) : 0;
     const ceilings = await ceilingsOf(db, deps.ceilings);
     const reserved = [...open.values()].reduce((sum, each) => sum + each.tokens, 0);
     const used = tokensOf(total);
@@ -74,7 +73,7 @@ export function spendOf(deps: SpendDeps, job: string): Spend & { total(): Usage 
     open.set(id, { call, tokens, price, isOnPlan });
     try {
       // On a plan the program is told, whatever model it chose.
-      const name = continued ?? (isOnPlan ? model : (paid?.model ?? model));
+      const name = isOnPlan ? model : (paid?.model ?? model);
       const asked = { call, job, model: name, tokens, microUsd, isOnPlan, key: deps.key };
       await reserveDay(db, asked, clock.now(), ceilings);
     } catch (error) {

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { offerPending } from '../../jobs/extract/shown-turns.ts';
+import { offerPending } from '../../jobs/extract/pending-turns.ts';
 import { OFFLINE_LIMITS, OFFLINE_MODEL } from '../agent/agent-types.ts';
 import { programNamed, programOf } from '../agent/programs/programs.ts';
 import type { Config } from '../base/config/config.ts';
@@ -165,9 +165,8 @@ async function sizeOf(app: App, session: Session & At) {
   const memory = await app.findMemory(session);
   const sorted = await sortFound(app, session, { memory, ended: true, takeUp: ['declined'] });
   const { excerptTokens, zone } = config;
-  const how = { wanted: { by: 'excerpt' as const }, agent: config, excerptTokens, zone };
   let [tokens, requests] = [0, 0];
-  for await (const { excerpt } of offerPending(undefined, sorted, how)) {
+  for await (const { excerpt } of offerPending(sorted, { excerptTokens, zone })) {
     tokens += excerpt.tokens;
     requests += 1;
   }

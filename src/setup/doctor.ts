@@ -90,10 +90,7 @@ export async function examine(config: Config, at: { cwd: string; isOnline: boole
 export function countingIn(db: Db, config: Config): Pick<AgentPorts, 'reserve' | 'settle'> {
   const { clock, model, prices } = config;
   const spend = spendOf({ db, clock, ceilings: config, model, prices }, newId('check'));
-  return {
-    reserve: (tokens, outputTokens, paid) => spend.reserve(tokens, outputTokens, { paid }),
-    settle: (reservation, usage) => spend.settle(reservation, usage),
-  };
+  return spend;
 }
 
 /** The one file in which all is kept, and its copies. */

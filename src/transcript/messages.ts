@@ -90,8 +90,6 @@ export interface Session {
   /** The first working directory recorded. */
   cwd?: string;
   subagent?: Subagent;
-  /** The whole request (model, system, tools, messages, …) as it was parsed, where the file is a Messages request. */
-  request?: Readonly<Record<string, unknown>>;
   /** Lines that were skipped or cut; complete once `messages()` was read to its end. */
   readonly unreadableLines: number;
   /** No file here is it: it was read of what is kept of it. */
@@ -128,8 +126,6 @@ export interface Reading {
   /** The first working directory recorded. */
   cwd?: string;
   subagent?: Subagent;
-  /** The whole request body, as it was parsed, where the file is one that the Messages API takes. */
-  request?: JsonObject;
   /** From the beginning, in file order. */
   messages(onUnreadable: OnUnreadable): Iterable<Message>;
 }

@@ -63,7 +63,6 @@ export async function openSession(path: string, options: OpenOptions = {}): Prom
     ...file,
     cwd: reading.cwd,
     subagent: reading.subagent,
-    request: reading.request,
     get unreadableLines() {
       return unreadableLines;
     },
@@ -213,7 +212,7 @@ const RECORD_START = '{"message":';
 
 /** The lines of a session's snapshot, with their ends. */
 export async function* snapshotLines(session: Session, redact: Redact): AsyncGenerator<string> {
-  const { messages: _, request: __, unreadableLines: ___, ...head } = session;
+  const { messages: _, unreadableLines: __, ...head } = session;
   yield `${JSON.stringify({ session: head })}\n`;
   for await (const message of session.messages()) {
     // What the program says is never shown, so it need not be kept.

@@ -177,10 +177,10 @@ export async function openApp(given: Config, parts: Parts = {}) {
     const { spendOf: countFor, ...deps } = common(options);
     const counted = new Map<string, ReturnType<typeof countFor>>();
     /** All requests of a job are counted together. */
-    const spendFor: ExtractDeps['spendOf'] = (job, { continued } = {}) => {
+    const spendFor: ExtractDeps['spendOf'] = (job) => {
       const spend = counted.get(job) ?? countFor(job);
       counted.set(job, spend);
-      return { ...spend, reserve: (tokens, output, paid) => spend.reserve(tokens, output, { continued, paid }) };
+      return spend;
     };
     return {
       ...deps,
@@ -188,7 +188,6 @@ export async function openApp(given: Config, parts: Parts = {}) {
       claim: options.claim,
       quietMs: config.quietMs,
       excerptTokens: config.excerptTokens,
-      fork: config.fork,
       userName: config.userName,
       declinedBefore: await declinedBefore(db),
       writableFor: ({ cwd }: At, memory: MemoryRow) => writableFor({ cwd, config: options.config }, memory),

@@ -37,7 +37,6 @@ test('learn --json prints one JSON object per session on stdout, and nothing els
         transcript: session.path,
         memory: placeOf(dir),
         outcome: 'recorded',
-        fork: { by: 'excerpt' },
       },
       entries: [
         {

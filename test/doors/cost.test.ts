@@ -90,7 +90,7 @@ async function leaveUnfinished(user: string): Promise<void> {
     { db, clock: fixedClock('2026-11-20T12:00:00Z'), ceilings, model: 'priced', prices },
     'job_killed',
   );
-  await spend.reserve(5_000, 5_000, {});
+  await spend.reserve(5_000, 5_000);
   await db.close();
 }
 

@@ -121,7 +121,7 @@ export async function spend({ app: { db } }: Asked, day: string, tokens: number)
   const prices = { filler: { input: 4, output: 4, cacheRead: 4, cacheWrite: 4 } };
   const clock = { now: () => at };
   const by = spendOf({ db, clock, ceilings, prices, model: 'filler' }, newId('job'));
-  await by.settle(await by.reserve(tokens, 1, {}), {
+  await by.settle(await by.reserve(tokens, 1), {
     ...{ calls: 1, inputTokens: tokens, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 0 },
   });
 }

@@ -21,7 +21,7 @@ async function ended(
   const at = minute(atMinute).toISOString();
   const job = await beginJob(db, { kind: 'extract', startedBy: 'hook', at });
   const { reserve } = spendOf({ db, clock: { now: () => minute(0) }, ceilings: CEILINGS, model: 'm' }, job);
-  for (let n = 0; n < calls; n += 1) await reserve(1, 0, {});
+  for (let n = 0; n < calls; n += 1) await reserve(1, 0);
   const error = code && { code, message: `It was ${code}.`, retryAfterMs };
   await endJob(db, job, { outcome: code ? 'failed' : 'extracted', error, progress, at });
 }

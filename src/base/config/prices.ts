@@ -18,8 +18,6 @@ export interface Usage {
   cachedInputTokens: number;
   /** Of `inputTokens`, those written to the prompt cache. */
   cacheWriteTokens: number;
-  /** Of `cacheWriteTokens`, those that are kept for an hour; we ask for that nowhere, a request that is continued may. */
-  hourCacheWriteTokens?: number;
   outputTokens: number;
 }
 
@@ -34,9 +32,6 @@ export interface Paid {
   by: 'plan' | 'key';
   model?: string;
 }
-
-/** What is kept for an hour costs twice the input, what is kept for five minutes 1.25 times as much. */
-const HOUR_WRITE = 2 / 1.25;
 
 /**
  * List prices of the Claude models, with cache writes that last five minutes, as published in November 2026 at
@@ -74,22 +69,14 @@ export function costMicroUsd(tokens: Omit<Usage, 'calls'>, price: Price): number
   return wholeMicroUsd(
     plainInput * price.input +
       tokens.cacheWriteTokens * price.cacheWrite +
-      (tokens.hourCacheWriteTokens ?? 0) * price.cacheWrite * (HOUR_WRITE - 1) +
       tokens.cachedInputTokens * price.cacheRead +
       tokens.outputTokens * price.output,
   );
 }
 
-/**
- * What a request may cost at most, in millionths of a dollar: all input written to the cache, for an hour where it may
- * ask for that, all output used.
- */
-export function boundMicroUsd(
-  bound: { inputTokens: number; outputTokens: number; forAnHour?: boolean },
-  price: Price,
-): number {
-  const write = price.cacheWrite * (bound.forAnHour ? HOUR_WRITE : 1);
-  const dearest = Math.max(price.input, price.cacheRead, write);
+/** What a request may cost at most, in millionths of a dollar: all input written to the cache, all output used. */
+export function boundMicroUsd(bound: { inputTokens: number; outputTokens: number }, price: Price): number {
+  const dearest = Math.max(price.input, price.cacheRead, price.cacheWrite);
   return wholeMicroUsd(bound.inputTokens * dearest + bound.outputTokens * price.output);
 }
 

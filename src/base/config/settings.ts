@@ -48,8 +48,6 @@ export const settingsSchema = z
     dreamCron: z.string().default('30 3 * * *'),
     /** Sessions, and memories, that one worker is at work on at once. */
     concurrency: z.int().min(1).max(64).default(2),
-    /** What the extractor continues: an excerpt, or the request that a transcript holds, whose prompt cache is warm. */
-    fork: z.enum(['excerpt', 'prefix']).default('excerpt'),
     /** Tokens all jobs of all memories may use in a day: input, cached and output. */
     dayTokens: z.int().min(0).default(5_000_000),
     /** US dollars all jobs of all memories may cost in a day, for models with a price; none: no such limit. */

@@ -189,13 +189,11 @@ export const messagesFormat: Format = {
   name: 'messages',
 
   open({ document }) {
-    const whole = document();
-    const messages = messagesIn(whole);
+    const messages = messagesIn(document());
     const [first] = messages;
     if (first === undefined) return null;
     return {
       id: chainId('', first.role, blocksOf(first.content) ?? []),
-      request: isObject(whole) ? whole : undefined,
       *messages() {
         const builder = new MessageBuilder();
         builder.dialogs = CLAUDES_DIALOGS;

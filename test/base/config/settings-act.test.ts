@@ -2,12 +2,10 @@
 
 import { expect, test } from 'vitest';
 import { insert } from '../../../src/db/sql.ts';
-import { type TestApp, testApp, testModel } from '../../support/app.ts';
+import { type TestApp, testApp } from '../../support/app.ts';
 import { workUntilIdle } from '../../support/doors.ts';
 import { laterApp } from '../../support/due-work.ts';
-import { says } from '../../support/messages-server.ts';
 import { aSession } from '../../support/session-file.ts';
-import { transcriptOf } from '../../support/transcripts.ts';
 
 const NOTE = (name: string, text: string) => `---\nname: ${name}\ndescription: A note\ntype: project\n---\n${text}\n`;
 
@@ -15,18 +13,6 @@ test('databaseUrl is where memory is looked for', async () => {
   const settings = { databaseUrl: 'postgres://127.0.0.1:1/none' };
   const opening = testApp({ settings, variables: { NOCTURNE_DATABASE_URL: '' } });
   await expect(opening).rejects.toThrow('The database at postgres://127.0.0.1:1/none');
-});
-
-test('fork: a transcript that holds its request is continued in its own words', async () => {
-  const server = await testModel([says('Nothing.')]);
-  const { app } = await testApp({ server, settings: { fork: 'prefix' } });
-  const messages = [
-    { role: 'user', content: 'Always use pnpm.' },
-    { role: 'assistant', content: 'Noted.' },
-  ];
-  const body = { model: 'test-model', max_tokens: 100, system: 'You are a gardener.', messages };
-  await app.extract({ transcript: transcriptOf(JSON.stringify(body), 'request.json'), ended: true });
-  expect(server.requests[0]?.system).toBe('You are a gardener.');
 });
 
 /** What the night does in four days. */

@@ -112,10 +112,9 @@ describe('a whole Messages request', () => {
   const path = join(fixtures, 'messages-request.json');
   const body = JSON.parse(readFileSync(path, 'utf8'));
 
-  test('is read like its messages and handed on as it stands', async () => {
+  test('is read like its messages', async () => {
     const session = await openSession(path);
     expect(session.format).toBe('messages');
-    expect(JSON.stringify(session.request)).toBe(JSON.stringify(body));
     const messages = await collect(session.messages());
     expect(messages.map((message) => message.id)).toEqual(await ids(body.messages));
     expect(session.id).toBe(messages[0]?.id);
@@ -126,9 +125,5 @@ describe('a whole Messages request', () => {
       const { [key]: value, ...rest } = body;
       expect((await openSession(transcriptOf(JSON.stringify({ [key]: value, ...rest })))).format).toBe('messages');
     }
-  });
-
-  test('is nothing that a plain array has', async () => {
-    expect((await openSession(transcriptOf(JSON.stringify(body.messages)))).request).toBeUndefined();
   });
 });
