@@ -35,7 +35,7 @@ interface Table {
   /** `#` stands for the id of the memory. */
   where: string;
   order: string;
-  /** Columns that each database has for itself. */
+  /** Columns that each database has for itself, and those that only one has that was made before they went. */
   own?: string[];
 }
 
@@ -48,10 +48,10 @@ const TABLES: Table[] = [
   { name: 'job', where: 'memory = #', order: 'created_at, id' },
   { name: 'version', where: 'memory = #', order: 'seq', own: ['seq'] },
   { name: 'change', where: `id in (${CHANGES})`, order: 'n', own: ['n'] },
-  { name: 'session', where: 'memory = #', order: 'id' },
+  { name: 'session', where: 'memory = #', order: 'id', own: ['read_to', 'prefix_sha', 'ignored'] },
   { name: 'piece', where: 'session in (select id from session where memory = #)', order: 'session, n' },
   { name: 'turn', where: 'memory = #', order: 'session, id, begins' },
-  { name: 'entry', where: 'memory = #', order: 'id' },
+  { name: 'entry', where: 'memory = #', order: 'id', own: ['seen_at'] },
   { name: 'rests', where: 'memory = #', order: 'file, line, source' },
   { name: 'line', where: 'memory = #', order: 'file, text', own: ['id'] },
   { name: 'proposal', where: 'memory = #', order: 'id' },
@@ -69,7 +69,12 @@ const TABLES: Table[] = [
   { name: 'snapshot_base', where: 'memory = #', order: 'path' },
   { name: 'call', where: 'job in (select id from job where memory = #)', order: 'id' },
 ];
-const MEMORY: Table = { name: 'memory', where: 'id = #', order: 'id', own: ['dir', 'machine', 'deleted_at'] };
+const MEMORY: Table = {
+  name: 'memory',
+  where: 'id = #',
+  order: 'id',
+  own: ['dir', 'machine', 'deleted_at', 'paused_until'],
+};
 const AT_ONCE = 64;
 
 /** `given`: its id, its name or its directory; default: what is kept of this project. */
@@ -183,7 +188,10 @@ export async function move(id: string, { from, to }: { from: Memories; to: Memor
 
 const NOWHERE = { dir: null, machine: null };
 
-const rowOf = (row: MemoryRow): Row => ({ ...row }) as unknown as Row;
+function rowOf(memory: MemoryRow): Row {
+  const { paused_until: _, ...row } = memory as unknown as Row;
+  return row;
+}
 
 async function sourceOf(id: string, { from, to }: { from: Memories; to: Memories }) {
   const select = 'select * from memory where id = ?';

@@ -102,10 +102,10 @@ export async function takeInLedger(sql: Sql, old: OldDatabase, into: TakenInto):
       await insert(sql, 'piece', [{ session: id, n, body }]);
     return id;
   };
-  for (const { id, ...file } of old.rows<Row>('session')) {
+  for (const { id, path, format, cwd, size, modified_at } of old.rows<Row>('session')) {
     // What was read of a copy says nothing of the file.
-    const at: Row = isFile(file.path) ? { machine } : { path: null, read_to: null, prefix_sha: null };
-    await enter(id as string, { ...file, ...at, created_at: file.modified_at as string });
+    const at: Row = isFile(path) ? { machine, path } : { path: null };
+    await enter(id as string, { ...at, format, cwd, size, modified_at, created_at: modified_at } as Row);
   }
   const sessionId = async (name = '') => sessions.get(name) ?? (await enter(name));
   for (const row of old.rows<Texts>('coverage')) {

@@ -191,7 +191,7 @@ const search: CommandSpec<CommonOptions & { limit: number; all?: boolean }, [str
     ['--all', 'in all projects', { conflicts: ['memory', 'scope'] }],
     ...MEMORY,
   ],
-  json: '{ query, total, hits: [{ kind, path, line, text, words, memory? }], meant? }',
+  json: '{ query, total, hits: [{ kind, path, line, text, words, memory? }] }',
   more: 'A fact is one result: the line of a topic, with the entries it rests on. Exit code: 0 found, 1 nothing found.',
   examples: ['search release deadline', 'search pnpm --all'],
   async inApp(app, { args, options: { limit, all, json } }) {
@@ -200,13 +200,12 @@ const search: CommandSpec<CommonOptions & { limit: number; all?: boolean }, [str
     for (const { id } of memories) await lookInto(app.memories, { memory: id, paths: 'all' });
     const ids = memories.map(({ id }) => id);
     const found = await searchMemories(app.db, ids, { query, limit });
-    const { total, meant } = found;
+    const { total } = found;
     if (total === 0) process.exitCode = EXIT.failed;
     const places = new Map(memories.map((memory) => [memory.id, placeOf(memory)]));
     const hits = found.hits.map(({ memory, ...hit }) => ({ ...hit, ...(all && { memory: places.get(memory) }) }));
-    if (json) return print({ query, total, hits, meant });
+    if (json) return print({ query, total, hits });
     if (total === 0) note(`Nothing in ${all ? 'any memory' : app.memoryDirOf()} matches ${JSON.stringify(query)}.`);
-    if (meant) note(`Did you mean ${JSON.stringify(meant)}?`);
     for (const { memory, path, line, text } of hits)
       print(`${style('cyan', `${memory ? join(memory, path) : path}:${line}`)}  ${text}`);
     if (total > hits.length) note(`… and ${total - hits.length} more; --limit shows more.`);

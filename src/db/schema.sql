@@ -7,7 +7,7 @@ create table memory (
   id text primary key, scope text not null, name text not null, description text not null default '', tenant text not null default '',
   dir text, machine text, metadata text not null default '{}', flags text not null default '{}', origin text,
   files integer not null default 0, bytes integer not null default 0, created_at text not null, updated_at text not null,
-  archived_at text, deleted_at text, paused_until text);
+  archived_at text, deleted_at text);
 create unique index memory_dir on memory (machine, dir) where deleted_at is null;
 create index memory_list on memory (created_at, id);
 -- Which directory of which machine leads to which memory.
@@ -38,11 +38,10 @@ create table undo (
   change text not null, n integer not null, tbl text not null, key text not null, before text, primary key (change, n));
 create index undo_key on undo (tbl, key);
 -- A conversation: a transcript of this machine, or kept as pieces where it was sent. `sent`: of each part that a client sent how many
--- messages came before it, how many it has, and its SHA-256. `read_to`, `prefix_sha`: unused; they go with the next change of the tables.
+-- messages came before it, how many it has, and its SHA-256.
 create table session (
   id text primary key, name text not null, memory text not null references memory, machine text, path text, format text, cwd text,
-  size integer, modified_at text, read_to integer, prefix_sha text, ignored text, redacted text, created_at text not null,
-  sent_by text, sent text, sent_at text);
+  size integer, modified_at text, redacted text, created_at text not null, sent_by text, sent text, sent_at text);
 create unique index session_name on session (memory, name);
 create index session_path on session (machine, path);
 create table piece (session text not null references session, n integer not null, body blob not null, primary key (session, n));
@@ -58,7 +57,7 @@ create index turn_day on turn (memory, day);
 create table entry (
   memory text not null, id text not null, session text, turn text, at text not null, day text not null, type text not null,
   strength text not null, said_by text not null, text text not null, changes text, again text, quotes text not null, prompt text,
-  found text, person text, seen_at text, job text not null, state text not null, reason text, primary key (memory, id));
+  found text, person text, job text not null, state text not null, reason text, primary key (memory, id));
 create index entry_state on entry (memory, state, at);
 create index entry_turn on entry (session, turn);
 create index entry_day on entry (memory, day);

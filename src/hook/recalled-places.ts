@@ -40,7 +40,7 @@ export async function findPlace(
   }
   const dir = row.machine === opened.memories.machine ? row.dir : null;
   const here = { cwd, machine: opened.memories.machine, userName: config.userName };
-  const source = sourceOfRows(opened.db, { id: row.id, dir, zone: () => config.zone, here });
+  const source = sourceOfRows(opened.db, { id: row.id, dir, here });
   const elsewhere = `the memory ${row.id} of a database (nocturne show FILE --memory ${row.id} prints a file of it)`;
   return { source, called: dir ?? elsewhere, id: dir ?? row.id, isForeign, row, isThere: true };
 }

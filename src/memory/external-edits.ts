@@ -47,9 +47,7 @@ export class ExternalEdits {
   /** Takes in what a look found, and notes what is missing, and what need not be read again. */
   async takeInAll({ found, missing, back, unchanged }: Survey): Promise<void> {
     const { db, memory, clock } = this.#parts;
-    // As the disk tells it, whatever clock the rest goes by.
-    const nowMs = performance.timeOrigin + performance.now();
-    const settled = unchanged.filter(({ stat }) => nowMs - stat.changedMs > TICK_MS);
+    const settled = unchanged.filter(({ stat }) => clock.now().getTime() - stat.changedMs > TICK_MS);
     if (missing.length + back.length + settled.length > 0) {
       const at = clock.now().toISOString();
       const set = (column: string) => `update file set ${column} = ? where memory = ? and id = ?`;

@@ -39,7 +39,6 @@ export interface MemoryRow {
   updated_at: string;
   archived_at: string | null;
   deleted_at: string | null;
-  paused_until: string | null;
 }
 
 interface NewMemory

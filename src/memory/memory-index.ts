@@ -10,7 +10,7 @@ import { followLogs } from './log-edits.ts';
 import { isCheckedIn } from './paths.ts';
 import { followChange } from './rests.ts';
 import { readLines } from './text/blocks.ts';
-import { type BuiltIndex, buildIndex, type IndexTopic } from './text/index-file.ts';
+import { type BuiltIndex, buildIndex, FORMER_PARTS, type IndexTopic, isFormerPart } from './text/index-file.ts';
 import { isTopicPath, lineId } from './text/topic.ts';
 import type { Change } from './undo-rows.ts';
 
@@ -54,7 +54,8 @@ export async function withBuiltIndex(
     Object.assign(size, { lines: built.lines, bytes: built.bytes });
     return built.text;
   };
-  const all = [...files, { path: INDEX, make }];
+  const dropped = (now: string | null) => (now !== null && isFormerPart(now) ? null : now);
+  const all = [...files, { path: INDEX, make }, ...FORMER_PARTS.map((path) => ({ path, make: dropped }))];
   return {
     files: all,
     rows: (change, heads) => keepGenerated(change, { memory, ids, heads, files: all, generated: built?.generated }),

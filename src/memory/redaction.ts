@@ -37,7 +37,7 @@ export const WORDS: Record<string, Words> = {
     columns: { name: 'text', description: 'text', metadata: 'json', origin: 'text' },
     of: 'id in (#)',
   },
-  session: { key: ['id'], columns: { path: 'text', cwd: 'text', ignored: 'text' }, of: OF_MEMORY },
+  session: { key: ['id'], columns: { path: 'text', cwd: 'text' }, of: OF_MEMORY },
   entry: {
     key: ['memory', 'id'],
     columns: { text: 'text', changes: 'text', quotes: 'json', person: 'text', reason: 'text' },

@@ -3,7 +3,6 @@
 // code ranks the best of those, alike on both engines. A fact is one hit: the line of a topic, and the entries that it rests on.
 // Costs as much as there is in the memories that are asked, however many others there are. It changes nothing.
 
-import { distanceBetween } from '../base/text/wording.ts';
 import { LINES_OF_MEMORY, lineBucket } from '../db/open-database.ts';
 import { allOf, type Db, type Value } from '../db/sql.ts';
 import {
@@ -54,8 +53,6 @@ export interface SearchResult {
   /** How many there are in all; `isAtLeast`: so many were looked at, and there are more. */
   total: number;
   isAtLeast: boolean;
-  /** The query as it was perhaps meant, where a word of it is nowhere. */
-  meant?: string;
 }
 
 type WeighedTerm = Term & { weight: number };
@@ -104,15 +101,10 @@ export async function searchMemories(
     found.push(...(await onePerFact(db, memory, candidates)));
   }
   const hits = found.sort(byWorth).slice(offset, offset + limit);
-  const isThere = (term: Term) =>
-    found.some(({ line: { raw } }) => qualityIn(inOneCase(withSingleSpaces(raw)), term, withSingleSpaces(raw)) > 0);
-  const lacking = isAtLeast ? [] : terms.filter((term) => !isThere(term));
-  const meant = await meantBy(db, { query, memories, lacking });
   return {
     hits: hits.map((candidate) => hitOf(candidate, terms)),
     total: found.length,
     isAtLeast,
-    ...(meant !== undefined && { meant }),
   };
 }
 
@@ -362,39 +354,4 @@ function cutAround(text: string, word: string): string {
     .replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, '')
     .trim();
   return `${from > 0 ? '…' : ''}${cut}${from + SNIPPET_CHARACTERS < text.length ? '…' : ''}`;
-}
-
-/** So many of the newest lines of all memories are looked through for what a word may have meant, of each at most a fifth. */
-const MOST_FOR_MEANT = 10_000;
-/** A typo is nearer to what was meant than this, by the letters of the word. */
-const isNear = (letters: number, distance: number) => distance <= (letters < 5 ? 1 : letters < 9 ? 2 : 3);
-
-/** The query with the nearest word that is there for each that is nowhere; a phrase that is nowhere as its words. */
-async function meantBy(
-  db: Db,
-  of: { query: string; memories: readonly string[]; lacking: readonly Term[] },
-): Promise<string | undefined> {
-  const words = new Set<string>();
-  const most = Math.ceil(MOST_FOR_MEANT / Math.max(5, of.memories.length));
-  for (const memory of of.lacking.length > 0 ? of.memories : []) {
-    const newest = 'select text from line where memory = ? order by id desc limit ?';
-    for (const { text } of await db.all<{ text: string }>(newest, memory, most))
-      for (const word of text.match(/[\p{L}\p{N}_]{3,}/gu) ?? []) words.add(word);
-  }
-  let meant = inOneCase(of.query);
-  for (const { text, kind } of of.lacking) {
-    if (kind === 'phrase') {
-      const asWords = (whole: string, inner: string) => (withSingleSpaces(inner).trim() === text ? inner : whole);
-      if (text.includes(' ')) meant = meant.replace(/["“„]([^"“”„]+)["“”]/u, asWords);
-      continue;
-    }
-    const near = [...words].flatMap((word) => {
-      if (Math.abs(word.length - text.length) > 3) return [];
-      const distance = distanceBetween(text, word);
-      return isNear(text.length, distance) ? [{ word, distance }] : [];
-    });
-    const [best] = near.sort((a, b) => a.distance - b.distance || compare(a.word, b.word));
-    if (best) meant = meant.replace(text, best.word);
-  }
-  return meant === inOneCase(of.query) ? undefined : meant;
 }

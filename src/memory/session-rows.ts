@@ -24,8 +24,6 @@ export interface SessionRow {
   cwd: string | null;
   size: number | null;
   modified_at: string | null;
-  /** Why nothing is to be learned of it. */
-  ignored: string | null;
   redacted: string | null;
   created_at: string;
   sent_by: string | null;

@@ -151,7 +151,10 @@ async function rowChange(
 }
 
 function imageOf(before: string | null | undefined): Row | null {
-  return before == null ? null : JSON.parse(before);
+  if (before == null) return null;
+  // Of a database that was made before these columns went.
+  const { seen_at: _, paused_until: __, ...row } = JSON.parse(before);
+  return row;
 }
 
 /** An image that was made before a column was there lacks it. */

@@ -52,7 +52,7 @@ const HEADERS = {
 
 /** What is to be seen: memories, work, who works, and single values, those apart that the page writes itself by being opened. */
 const SEEN = [
-  `select id, (select max(seq) from version where version.memory = memory.id), archived_at, paused_until
+  `select id, (select max(seq) from version where version.memory = memory.id), archived_at
     from memory where deleted_at is null and tenant = '' order by id`,
   "select max(created_at), max(ended_at), sum(case when status = 'running' then 1 else 0 end), count(*) from job",
   'select count(*), max(id), max(not_before), sum(fence), sum(attempts), sum(news) from inbox',

@@ -18,7 +18,7 @@ export async function searchView(at: At): Promise<View> {
   const page = pageOf(at.url);
   const memories = places.map(({ id }) => id);
   const request = { query, limit: SIZE, offset: (page - 1) * SIZE };
-  const { hits, total, isAtLeast, meant } = await searchMemories(app.db, memories, request);
+  const { hits, total, isAtLeast } = await searchMemories(app.db, memories, request);
   const items: Html[] = [];
   for (const hit of hits) {
     const { memory, kind, path, text } = hit;
@@ -26,15 +26,14 @@ export async function searchView(at: At): Promise<View> {
       html`<li><a class="row" href="${await hrefOf(at, hit)}"><span class="said" dir="auto">${marked(text.replace(/^\d\d:\d\d \*\*\w+\*\* /, ''), query)}</span></a><p class="meta"><span class="tag">${KINDS[kind] ?? kind}</span> <span class="said">${logDay(path) ?? path}</span> · <span class="said">${placeCalled(places, memory)?.title}</span></p></li>`,
     );
   }
-  const asked = meant ? html`Did you mean <a href="/search?q=${encodeURIComponent(meant)}">${meant}</a>?` : null;
   return {
     title: query === '' ? 'Search' : `${query.slice(0, 40)} – Search`,
     part: 'search',
     body: html`<h1>Search</h1>
 <div id="found" aria-live="polite">
 ${query === '' ? html`<p class="dim">Type words or &quot;phrases&quot; above. Facts come first, then entries, of all memories.</p>` : ''}
-${query !== '' && total === 0 ? empty('Nothing found', asked ?? 'Try fewer words, or only the beginning of one.') : ''}
-${total > 0 ? html`<p class="dim">${isAtLeast ? `The best ${total}: add words to narrow it down` : `${total} found`}${asked ? html`. ${asked}` : ''}</p><ul class="plain list">${items}</ul>${pager(at.url, { page, size: SIZE, total })}` : ''}
+${query !== '' && total === 0 ? empty('Nothing found', 'Try fewer words, or only the beginning of one.') : ''}
+${total > 0 ? html`<p class="dim">${isAtLeast ? `The best ${total}: add words to narrow it down` : `${total} found`}</p><ul class="plain list">${items}</ul>${pager(at.url, { page, size: SIZE, total })}` : ''}
 </div>`,
   };
 }

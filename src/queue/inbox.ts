@@ -178,12 +178,11 @@ export async function claim(
   const statement = `update inbox set owner = ?, until = ?, fence = fence + 1 where id = (
     select id from inbox due${db.engine === 'sqlite' ? ' indexed by inbox_due' : ''} where state = 'waiting' and not_before <= ? and (until is null or until < ?)
       and machine in ('', ?) and kind in (${marks(kinds)})
-      and not exists (select 1 from memory where memory.id = due.memory and memory.paused_until > ?)
       and (kind <> 'dream' or not exists (select 1 from inbox other where other.memory = due.memory
         and other.kind in ('extract', 'reprocess') and other.state = 'waiting'
         and (other.not_before <= ? or other.until >= ?)))
     order by priority, turn, id limit 1${db.lock.skip}) returning *`;
-  const values = [owner, untilOf(at), now, now, machine, ...kinds, now, now, now];
+  const values = [owner, untilOf(at), now, now, machine, ...kinds, now, now];
   const row = await change<InboxRow>(db, statement, values);
   return row ? itemOf(row) : null;
 }

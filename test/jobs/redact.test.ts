@@ -79,14 +79,14 @@ function put(path: string, text: string): void {
 /** What is no word: ids, kinds, states, hashes, times, numbers, and names that are given by who runs a server or a machine. */
 const EXCUSED = new Set(
   `memory.id memory.scope memory.tenant memory.dir memory.machine memory.flags memory.created_at memory.updated_at memory.archived_at
-  memory.deleted_at memory.paused_until place.machine place.path place.memory file.memory file.id file.path file.folded file.head
+  memory.deleted_at place.machine place.path place.memory file.memory file.id file.path file.folded file.head
   file.placed file.seen file.missing_since file.created_at file.updated_at version.id version.memory version.file version.change
   version.op version.sha version.previous version.actor_kind version.actor version.at version.redacted_at version.redacted_by
   change.id change.job change.at change.undone_by undo.change undo.tbl undo.key session.id session.name session.memory
-  session.machine session.format session.modified_at session.prefix_sha session.redacted session.created_at session.sent session.sent_at session.sent_by
+  session.machine session.format session.modified_at session.redacted session.created_at session.sent session.sent_at session.sent_by
   piece.session turn.session turn.id turn.begins turn.memory turn.through turn.state turn.reason turn.day turn.job entry.memory
   entry.id entry.session entry.turn entry.at entry.day entry.type entry.strength entry.said_by entry.again entry.prompt entry.found
-  entry.seen_at entry.job entry.state rests.memory rests.file rests.line rests.source line.memory line.file job.id job.kind job.memory
+  entry.job entry.state rests.memory rests.file rests.line rests.source line.memory line.file job.id job.kind job.memory
   job.session job.status job.outcome job.code job.started_by job.actor job.process job.usage job.retry_at job.created_at
   job.started_at job.ended_at job.archived_at job.undoes inbox.kind inbox.key inbox.memory inbox.machine inbox.job inbox.state
   inbox.since inbox.not_before inbox.code inbox.owner inbox.until tenant.id day.day day.scope call.id call.day call.scope call.job

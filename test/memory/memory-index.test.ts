@@ -1,6 +1,6 @@
 // MEMORY.md says of a topic what the topic says of itself, before a dream builds the index again, and undo takes both back.
 
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { undo } from '../../jobs/undo.ts';
@@ -73,6 +73,17 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
       const plan = (sql: never) => withFollowingIndex(sql, row, log);
       await commit(memories, { memory: row.id, paths: 'all' }, JOB, plan as never);
       expect(await index()).toBe(before.replace('- Facts [', '- What is ['));
+    }));
+
+  it('what an earlier nocturne put beside the index goes when it is built, and what a person wrote there stays', () =>
+    inNights(engine, async (nights) => {
+      const { before, index } = await memory(nights);
+      mkdirSync(join(nights.dir, 'index'));
+      writeFileSync(join(nights.dir, 'index/project.md'), '# Project\n\n- Facts [facts.md]\n');
+      writeFileSync(join(nights.dir, 'index/user.md'), '# User\n\n- Facts [facts.md]\n- Kim knows more.\n');
+      await nights.night(['The barn is red.'], ([b]) => [put(b, 'The barn is red.')]);
+      expect(readdirSync(join(nights.dir, 'index'))).toEqual(['user.md']);
+      expect(await index()).toBe(before);
     }));
 
   it('an index that is pinned, that a program writes itself, or that is not there, is left alone', () =>

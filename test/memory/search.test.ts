@@ -240,19 +240,6 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     expect({ total, isAtLeast }).toEqual({ total: 120, isAtLeast: false });
   });
 
-  it('a word that is nowhere is asked about by the nearest that is somewhere; a phrase by its words', async ({
-    memoryOf,
-    search,
-  }) => {
-    const memory = await memoryOf({ 'ports.md': '- Staging listens on port 8080.\n' });
-    const meant = async (query: string) => (await search([memory], query)).meant;
-    expect(await meant('stagign')).toBe('staging');
-    expect(await meant('staging prot')).toBe('staging port');
-    expect(await meant('"port staging"')).toBe('port staging');
-    expect(await meant('staging port')).toBeUndefined();
-    expect(await meant('kubernetes')).toBeUndefined();
-  });
-
   it('an entry and the line that rests on it are one hit: the line; entries of one line are one', async ({
     db,
     memoryOf,

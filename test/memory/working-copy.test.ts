@@ -59,6 +59,26 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
       expect(onDisk(dir)).toEqual({ 'a.md': 'two\n' });
     }));
 
+  it('a file is read again until the given clock is well past its last change', async () => {
+    let nowMs = Date.now();
+    const clock = { now: () => new Date(nowMs) };
+    await inWorld(
+      engine,
+      async ({ db, withDirectory }) => {
+        const { files } = await withDirectory();
+        const looks = async () => {
+          await files.list();
+          return (await db.get<{ seen: string | null }>('select seen from file'))?.seen ?? null;
+        };
+        await files.create(USER, { path: 'a.md', text: 'one\n' });
+        expect(await looks()).toBeNull();
+        nowMs += 60_000;
+        expect(await looks()).toMatch(/^\d+:4:/);
+      },
+      { clock },
+    );
+  });
+
   it('of two files whose names differ by case alone one is the memory, and the other is left alone', () =>
     inWorld(engine, async ({ withDirectory }) => {
       const { dir, files } = await withDirectory();

@@ -240,17 +240,13 @@ describe.each(ENGINES)('on %s', (engine) => {
       expect(await claims(db, 62)).toMatchObject({ key: 'waits', priority: PRIORITY.person });
     }));
 
-  it('what is paused, is of another machine, or of a kind that may not be worked now, is not claimed', () =>
-    inWorld(engine, async ({ db, store }) => {
-      const { row } = await store();
-      await puts(db, work('paused', { memory: row.id }));
+  it('what is of another machine, or of a kind that may not be worked now, is not claimed', () =>
+    inWorld(engine, async ({ db }) => {
       await puts(db, work('elsewhere', { machine: 'machine_2' }));
       await puts(db, work('dreamt', { kind: 'dream', memory: 'memory_9' }));
-      await db.run('update memory set paused_until = ? where id = ?', at(60).toISOString(), row.id);
       expect(await claims(db, 0, { kinds: ['extract'] })).toBeNull();
       expect(await claims(db, 0, { kinds: [] })).toBeNull();
       expect(await claims(db, 0, { kinds: ['extract'], machine: 'machine_2' })).toMatchObject({ key: 'elsewhere' });
-      expect(await claims(db, 61, { kinds: ['extract'] })).toMatchObject({ key: 'paused' });
     }));
 
   it('the next instant at which something is due is told, whatever is worked meanwhile', () =>

@@ -5,14 +5,13 @@ import { join } from 'node:path';
 import { attempt } from '../../base/errors.ts';
 import { listNames } from '../../base/files/directories.ts';
 import { readMemoryNow, statNow } from '../../base/files/files.ts';
-import { sayCount } from '../../base/text/wording.ts';
-import { type Day, dayOf } from '../../base/time.ts';
+import type { Day } from '../../base/time.ts';
 import { allOf, type Db } from '../../db/sql.ts';
 import type { Found } from '../../rules/lessons.ts';
 import { hasMarkers } from '../directory-look.ts';
 import { type EntryRow, entriesAmong, handEdits } from '../entries.ts';
 import { confine, foldPath, isMemoryPath } from '../memory-paths.ts';
-import { type MemoryType, sayOperations } from '../memory-types.ts';
+import type { MemoryType } from '../memory-types.ts';
 import { homeName, isOfOnePlace, type Ran, ranElsewhere, userOf } from '../persons.ts';
 import { idsHolding } from '../search.ts';
 import { inOneCase } from '../search-words.ts';
@@ -80,15 +79,12 @@ export interface RecallSource {
   unsorted(of?: { isQuick?: boolean }): Promise<UnsortedEntry[]>;
   /** Whose rules these are, where that is somebody else than the one whose session it is; else null. */
   whose(): Promise<string | null>;
-  /** What the last night did, in one line, where that was within the last days; else null. */
-  lastDream(now: Date): Promise<string | null>;
 }
 
 /** Entries of so many days are looked for, as the newest that wait tell, and what a person wrote into so many of the newest logs. */
 const MOST_DAYS = 14;
 const MOST_WAITING = 2_000;
 const NEWEST_LOGS = 2;
-const LAST_DREAM_MS = 3 * 86_400_000;
 const MOST_FRESH = 40;
 /** A directory that changed no later than so long after its rows was changed with them. */
 const JUST_PLACED_MS = 2_000;
@@ -118,7 +114,6 @@ export function sourceOfDirectory(dir: string): RecallSource {
     unsorted: async ({ isQuick } = {}) =>
       isQuick ? [] : unsortedIn(itemsOf(await read(newestLogs(dir))), { memory: '', rows: [] }),
     whose: async () => null,
-    lastDream: async () => null,
   };
 }
 
@@ -174,7 +169,7 @@ function newestLogs(dir: string): string[] {
 /** `dir`: where it is on this machine; its files are read as they stand, and what git left in conflict as it was before. */
 export function sourceOfRows(
   sql: Db,
-  { id: memory, dir, zone, here = {} }: { id: string; dir: string | null; zone(): string; here?: Here },
+  { id: memory, dir, here = {} }: { id: string; dir: string | null; here?: Here },
 ): RecallSource {
   return {
     async read(paths) {
@@ -303,20 +298,6 @@ export function sourceOfRows(
       const user = await userOf(sql, memory, here.userName);
       return user.otherBy([home]) === null ? null : (user.name ?? null);
     },
-    async lastDream(now) {
-      const jobs = await sql.all<{ id: string; at: string; output: string }>(
-        `select id, created_at as at, output from job where memory = ? and kind = 'dream' and outcome = 'dreamed'
-         and created_at > ? and exists (select 1 from change where change.job = job.id and undone_by is null)
-         order by created_at desc limit 5`,
-        ...[memory, new Date(now.getTime() - LAST_DREAM_MS).toISOString()],
-      );
-      for (const { id, at, output } of jobs) {
-        const did = sayNight(JSON.parse(output).operations);
-        if (did === '') continue;
-        return `Memory was last sorted on ${dayOf(at, zone())} (${did}); nocturne why ${id} tells more.`;
-      }
-      return null;
-    },
   };
 }
 
@@ -325,12 +306,6 @@ async function pathsById(sql: Db, memory: string, paths: readonly string[]): Pro
   const select = 'select id, path from file where memory = ? and path in (#)';
   const rows = await allOf<{ id: string; path: string }>(sql, select, paths, memory);
   return new Map(rows.map(({ id, path }) => [id, path]));
-}
-
-/** `4 entries: 3 added, 1 changed`. */
-function sayNight(operations: readonly { kind: string; entries: string[] }[]): string {
-  const all = new Set(operations.flatMap(({ entries }) => entries)).size;
-  return `${all > 0 ? `${sayCount(all, 'entry')}: ` : ''}${sayOperations(operations)}`;
 }
 
 /** What stands in logs, by day. */

@@ -233,8 +233,7 @@ function withoutStructure(text: string): string {
 const TOLD =
   /^## (?:Changed since the topics were written|Topics|Not sorted into topics yet|Found out by agents, said by nobody)\n\n([\s\S]*?)(?=^## |^<\/?nocturne-|(?![\s\S]))/gm;
 /** What nocturne says itself among them; `Newer` says one twice. */
-const OWN_WORDS =
-  /^(?:> .*|\(cut here: read .*\)|### .*|- Newer, \d.*|Memory was last sorted on .*|<\/?nocturne-.*|# .*)$/gm;
+const OWN_WORDS = /^(?:> .*|\(cut here: read .*\)|### .*|- Newer, \d.*|<\/?nocturne-.*|# .*)$/gm;
 
 /** How many lines of what is remembered a text tells. */
 export function countLines(text: string): number {

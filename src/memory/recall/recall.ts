@@ -109,9 +109,7 @@ export async function recall(request: RecallRequest): Promise<Recall> {
   const text = section(bodyOf(body));
   // Nothing but the frame, or not even room for that.
   if (body + besideText + notes === '' || !isWithin(text, 1)) return { text: '', ...NOTHING_TOLD, beside: [] };
-  const dreamed = body + besideText === '' ? null : await source.lastDream(now);
-  const whole = dreamed && section(`${bodyOf(body).trimEnd()}\n\n${dreamed}`);
-  return { ...foundIn(own), beside, text: whole && isWithin(whole, 1) ? whole : text };
+  return { ...foundIn(own), beside, text };
 }
 
 /** What is told, and why, for a person. */

@@ -45,6 +45,15 @@ export interface BuiltIndex {
 const GROUPS = [...MEMORY_TYPES, 'other'] as const;
 type Group = (typeof GROUPS)[number];
 
+/** Where an earlier nocturne put what had no room. */
+export const FORMER_PARTS = GROUPS.map((group) => `index/${group}.md`);
+
+/** Whether such a file has its heading and generated lines, and nothing of anybody's. */
+export function isFormerPart(text: string): boolean {
+  const [heading = '', ...lines] = text.split(/\r?\n/).filter((line) => line.trim() !== '');
+  return /^# \w+$/.test(heading) && lines.every((line) => /^- .*\[[^[\]]+\.md\]$/.test(line));
+}
+
 const TITLE = '# Memory';
 /** The last line of an index without room for all topics. */
 export const OVERFLOW_LINE = /^- \d+ more in files beside this one$/m;
