@@ -35,7 +35,7 @@ interface Table {
   /** `#` stands for the id of the memory. */
   where: string;
   order: string;
-  /** Columns that each database has for itself, and those that only one has that was made before they went. */
+  /** Columns that each database has for itself. */
   own?: string[];
 }
 
@@ -48,10 +48,10 @@ const TABLES: Table[] = [
   { name: 'job', where: 'memory = #', order: 'created_at, id' },
   { name: 'version', where: 'memory = #', order: 'seq', own: ['seq'] },
   { name: 'change', where: `id in (${CHANGES})`, order: 'n', own: ['n'] },
-  { name: 'session', where: 'memory = #', order: 'id', own: ['read_to', 'prefix_sha', 'ignored'] },
+  { name: 'session', where: 'memory = #', order: 'id' },
   { name: 'piece', where: 'session in (select id from session where memory = #)', order: 'session, n' },
   { name: 'turn', where: 'memory = #', order: 'session, id, begins' },
-  { name: 'entry', where: 'memory = #', order: 'id', own: ['seen_at'] },
+  { name: 'entry', where: 'memory = #', order: 'id' },
   { name: 'rests', where: 'memory = #', order: 'file, line, source' },
   { name: 'line', where: 'memory = #', order: 'file, text', own: ['id'] },
   { name: 'proposal', where: 'memory = #', order: 'id' },
@@ -69,12 +69,9 @@ const TABLES: Table[] = [
   { name: 'snapshot_base', where: 'memory = #', order: 'path' },
   { name: 'call', where: 'job in (select id from job where memory = #)', order: 'id' },
 ];
-const MEMORY: Table = {
-  name: 'memory',
-  where: 'id = #',
-  order: 'id',
-  own: ['dir', 'machine', 'deleted_at', 'paused_until'],
-};
+const MEMORY: Table = { name: 'memory', where: 'id = #', order: 'id', own: ['dir', 'machine', 'deleted_at'] };
+/** Columns, never filled, of a database that was made before they went. */
+const FORMER = ['read_to', 'prefix_sha', 'ignored', 'seen_at', 'paused_until'];
 const AT_ONCE = 64;
 
 /** `given`: its id, its name or its directory; default: what is kept of this project. */
@@ -124,10 +121,9 @@ async function idOf(
 }
 
 export async function move(id: string, { from, to }: { from: Memories; to: Memories }): Promise<MoveReport> {
-  const found = await sourceOf(id, { from, to });
-  const { there } = found;
-  const { name } = found.source;
-  if (found.source.deleted_at === null) {
+  const { source: known, there } = await sourceOf(id, { from, to });
+  const { name } = known;
+  if (known.deleted_at === null) {
     await from.of(id);
     await lookInto(from, { memory: id, paths: 'all' });
   }
@@ -149,7 +145,8 @@ export async function move(id: string, { from, to }: { from: Memories; to: Memor
     const dir = await placeFor({ source, there }, { from, to });
     const placed = await stateOfFiles(to.db, id);
     const place = to.db.engine === 'sqlite' && dir !== null ? { dir, machine: to.machine } : NOWHERE;
-    await replace(to.db, 'memory', ['id'], { ...rowOf(source), ...place, deleted_at: at });
+    const [row] = await pageOf(from.db, MEMORY, id, 0);
+    await replace(to.db, 'memory', ['id'], { ...row, ...place, deleted_at: at });
     const fill = place.dir === null ? undefined : placed;
     let [rows, sent] = [0, 0];
     for (const table of [MEMORY, ...TABLES]) {
@@ -187,11 +184,6 @@ export async function move(id: string, { from, to }: { from: Memories; to: Memor
 }
 
 const NOWHERE = { dir: null, machine: null };
-
-function rowOf(memory: MemoryRow): Row {
-  const { paused_until: _, ...row } = memory as unknown as Row;
-  return row;
-}
 
 async function sourceOf(id: string, { from, to }: { from: Memories; to: Memories }) {
   const select = 'select * from memory where id = ?';
@@ -290,7 +282,7 @@ async function pageOf(sql: Sql, { name, where, order, own = [] }: Table, memory:
   const { text, values } = filled(where, memory);
   const select = `select * from ${name} where ${text} order by ${order} limit ${AT_ONCE} offset ?`;
   const rows = await sql.all<Row>(select, ...values, at);
-  for (const row of rows) for (const column of own) delete row[column];
+  for (const row of rows) for (const column of [...own, ...FORMER]) delete row[column];
   return rows;
 }
 

@@ -104,7 +104,7 @@ export async function takeInLedger(sql: Sql, old: OldDatabase, into: TakenInto):
   };
   for (const { id, path, format, cwd, size, modified_at } of old.rows<Row>('session')) {
     // What was read of a copy says nothing of the file.
-    const at: Row = isFile(path) ? { machine, path } : { path: null };
+    const at = isFile(path) ? { machine, path } : { path: null };
     await enter(id as string, { ...at, format, cwd, size, modified_at, created_at: modified_at } as Row);
   }
   const sessionId = async (name = '') => sessions.get(name) ?? (await enter(name));
