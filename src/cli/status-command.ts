@@ -17,8 +17,7 @@ import type { Checked } from '../setup/checks.ts';
 import { EXIT, print, printTable, style, wrap } from '../terminal/output.ts';
 import { plainly, sayTokens, sayUnknown, sayUsd, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
-import { type Learned, readStatus, type Status } from '../worker/memory-status.ts';
-import { type Need, noteLook } from '../worker/overview.ts';
+import { type Learned, type Need, noteLook, readStatus, type Status } from '../worker/overview.ts';
 import { placeOf, whoseMemory } from '../worker/whose-memory.ts';
 import { type CommonOptions, configFor, MEMORY, parsed, withApp } from './cli-options.ts';
 import type { CommandSpec } from './spec.ts';
@@ -28,7 +27,7 @@ const alone: CommandSpec<CommonOptions> = {
   about:
     'The memory of your coding agents: finished sessions in, Markdown out. Alone it says what was learned, what waits for you and what it costs',
   options: MEMORY,
-  json: '{ memory, state, attention, needs, lookedAt, learned, waiting, lastJobs, all, modelPause, spendToday, spendMonth, restoredAt, nextDreamAt, workers, database }',
+  json: '{ memory, state, needs: [{ text, command, isNotice? }], lookedAt, learned, all, modelPause, spendToday, spendMonth, restoredAt, nextDreamAt, workers, database }',
   more: 'Exit code 3 where something needs a person: a key, a budget, a model that fails again and again, work that was given up, missing files, proposed changes that wait.',
   examples: ['nocturne', 'nocturne --json'],
   async run(call) {
@@ -42,7 +41,7 @@ const alone: CommandSpec<CommonOptions> = {
       const status = withKey(await readStatus(app), failed);
       if (json) print(toldOf(status));
       else await showHome(app, status, failed);
-      if (status.attention.length > 0) process.exitCode = EXIT.attention;
+      if (status.needs.some(({ isNotice }) => !isNotice)) process.exitCode = EXIT.attention;
     });
   },
 };
@@ -73,11 +72,7 @@ async function showHome(app: App, status: Status, failed: Checked[]): Promise<vo
 function withKey(status: Status, failed: Checked[]): Status {
   const key = failed.filter(isKey);
   if (key.length === 0) return status;
-  return {
-    ...status,
-    attention: [...key.map(({ found }) => `key: ${found}`), ...status.attention],
-    needs: [...key.map(setupNeed), ...status.needs.filter(({ code }) => code !== 'no-model')],
-  };
+  return { ...status, needs: [...key.map(setupNeed), ...status.needs.filter(({ code }) => code !== 'no-model')] };
 }
 
 function show(text: string): void {
@@ -116,7 +111,9 @@ function sayNews({ config }: App, status: Status): string {
   const count = learned.reduce((sum, group) => sum + group.count, 0);
   const since = lookedAt === null ? 'so far' : `since you last looked, ${sayWhen(lookedAt, config)}`;
   if (count === 0)
-    return lookedAt === null || !hasLearned(status) ? 'Nothing learned from a session yet.' : `Nothing new ${since}.`;
+    return lookedAt === null || status.all.lastSuccessAt === null
+      ? 'Nothing learned from a session yet.'
+      : `Nothing new ${since}.`;
   const groups: string[] = [];
   let room = SHOWN;
   for (const group of learned) {
@@ -177,25 +174,20 @@ function sayCost({ spendToday: today, spendMonth: month }: Status): string {
 }
 
 function sayPending({ all }: Status, config: Config, needs: Need[]): string {
-  const { pending, running, oldestPending } = all;
-  const first = oldestPending?.notBefore ?? '';
-  const when = first > config.clock.now().toISOString() ? sayWhen(first, config) : 'now';
+  const { pending, running, nextAt } = all;
+  const when = nextAt && nextAt > config.clock.now().toISOString() ? sayWhen(nextAt, config) : 'now';
   const said = [
     ...(running > 0 ? [`a worker is at ${sayCount(running, 'job')}`] : []),
-    ...(oldestPending ? [`${sayCount(pending - running, 'job')} for the next worker, ${when}`] : []),
+    ...(nextAt ? [`${sayCount(pending - running, 'job')} for the next worker, ${when}`] : []),
   ].join('; ');
   return `${said}${needs.length === 0 ? '; nothing for you to do' : ''}`;
-}
-
-function hasLearned({ all, lastJobs }: Status): boolean {
-  return all.lastSuccessAt !== null || lastJobs.length > 0;
 }
 
 function nextStep(status: Status, [first]: Need[]): string {
   const { state } = status;
   if (first?.command) return first.command;
   if (!state.enabled && state.pausedUntil !== undefined) return pauseEnd(state.pausedProject);
-  return hasLearned(status)
+  return status.all.lastSuccessAt !== null
     ? 'nothing to do; nocturne list shows what is remembered'
     : 'work with your agent; when the session ends, nocturne learns from it';
 }

@@ -4,6 +4,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { dirname, join } from 'node:path';
+import { onAppError } from '../base/errors.ts';
 import { isDirectory, kindOf, listFiles } from '../base/files/directories.ts';
 import { MOST_MEMORY_BYTES, readBytesNow, statNow } from '../base/files/files.ts';
 import type { Day } from '../base/time.ts';
@@ -15,6 +16,7 @@ import { type Head, headsOf, missingFiles } from './file-rows.ts';
 import { lostDays, withdrawLost } from './log-edits.ts';
 import type { Memories, MemoryRow } from './memories.ts';
 import { isMemoryPath } from './memory-paths.ts';
+import { gitIsBusy } from './paths.ts';
 import { joinLogs, logDay, logPath, parseLog } from './text/daily-log.ts';
 import { readFrontmatter } from './text/frontmatter.ts';
 import { isTopicFile } from './text/topic.ts';
@@ -40,16 +42,17 @@ function fix(memories: Memories, memory: MemoryRow, paths: Target['paths'], plan
   return commit(memories, { memory: memory.id, paths }, { job: newId('job'), actor }, plan);
 }
 
-/** Everything that is found. Errors: those of the database and the disk alone. */
-export async function findFaults(memories: Memories, memory: MemoryRow): Promise<Finding[]> {
-  await lookInto(memories, { memory: memory.id, paths: 'all' });
-  const heads = await headsOf(memories.db, memory.id);
+/** Everything that is found; `isQuick`: without reading the files. Errors: those of the database and the disk alone. */
+export async function findFaults(memories: Memories, memory: MemoryRow, { isQuick = false } = {}): Promise<Finding[]> {
+  const looked = lookInto(memories, { memory: memory.id, paths: 'all' });
+  await (isQuick ? looked.catch(onAppError(() => {})) : looked);
+  const heads = isQuick ? [] : await headsOf(memories.db, memory.id);
   return [
-    ...goneDirectory(memories, memory),
+    ...(isQuick ? [] : goneDirectory(memories, memory)),
     ...(await whatIsMissing(memories, memory)),
     ...(await noTexts(memories, memory, heads)),
     ...heads.flatMap(frontmatterFaults),
-    ...(memory.dir === null || !isDirectory(memory.dir) ? [] : await directoryFaults(memories, memory, memory.dir)),
+    ...(memory.dir === null || !isDirectory(memory.dir) ? [] : await directoryFaults(memories, memory, isQuick)),
   ];
 }
 
@@ -160,18 +163,21 @@ function frontmatterFaults({ path, content }: Head): Finding[] {
   return problem ? [byHand('frontmatter', path, problem)] : [];
 }
 
-async function directoryFaults({ db }: Memories, memory: MemoryRow, dir: string): Promise<Finding[]> {
+async function directoryFaults({ db }: Memories, memory: MemoryRow, isQuick: boolean): Promise<Finding[]> {
   const found: Finding[] = [];
+  const dir = memory.dir as string;
   for (const path of listFiles(dir).filter((each) => each.endsWith('.md') && isMemoryPath(each))) {
     const bytes = statNow(join(dir, path))?.bytes ?? 0;
     if (bytes > MOST_MEMORY_BYTES)
-      found.push(byHand('size', path, `It has ${bytes} bytes, and is not read. Split it, or move it out.`));
-    else if (hasMarkers(readBytesNow(join(dir, path)) ?? Buffer.alloc(0)))
+      found.push(
+        byHand('size', path, `It has ${Math.ceil(bytes / 2 ** 20)} MB, and is not read. Split it, or move it out.`),
+      );
+    else if (!isQuick && hasMarkers(readBytesNow(join(dir, path)) ?? Buffer.alloc(0)))
       found.push(byHand('conflict', path, 'Holds conflict markers of a merge. Resolve the conflict in the file.'));
   }
   const waiting =
     'select path from file where memory = ? and placed is not null and placed <> head and path is not null and missing_since is null';
-  for (const { path } of await db.all<{ path: string }>(waiting, memory.id))
+  for (const { path } of gitIsBusy(dir) ? [] : await db.all<{ path: string }>(waiting, memory.id))
     if (!found.some(({ where }) => where === path))
       found.push(byHand('behind', path, 'It cannot be written, so changes to it wait.'));
   return found;

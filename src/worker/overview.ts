@@ -1,55 +1,46 @@
-// What goes on over all memories, for a person who looks: what waits, what failed, and whose each memory is; and what needs a person, each with the command that deals with it, looked for here, once. One reading for the page, for doctor and for
-// `nocturne` alone. It changes nothing but when a person looked last.
+// What goes on over all memories, for a person who looks: what was learned, what waits, what failed, what was spent, and whose each
+// memory is; and what needs a person, each with the command that deals with it, looked for here, once. One reading for the page, for
+// doctor and for `nocturne` alone. It changes nothing but when a person looked last, and asking makes no memory.
 
-import { join } from 'node:path';
 import { TELL_AFTER_NIGHTS, unplacedOf } from '../../jobs/dream/topic-draft.ts';
 import { offeredSnapshot } from '../../jobs/snapshot.ts';
-import { attempt, describeError, onAppError, ruleOf } from '../base/errors.ts';
-import { isDirectory } from '../base/files/directories.ts';
-import { MOST_MEMORY_BYTES, statNow } from '../base/files/files.ts';
+import { attempt, describeError, ruleOf } from '../base/errors.ts';
 import { parseJson } from '../base/text/json.ts';
 import { sayCount } from '../base/text/wording.ts';
-import { DAY_MS } from '../base/time.ts';
-import { keepSetting, type Sql, settingOf } from '../db/sql.ts';
-import { lookInto } from '../memory/commit.ts';
+import { DAY_MS, dayOf } from '../base/time.ts';
+import { keepSetting, settingOf } from '../db/sql.ts';
+import { findFaults } from '../memory/damage-check.ts';
 import { entriesWhere } from '../memory/entries.ts';
-import { headAt, missingFiles } from '../memory/file-rows.ts';
-import { lostDays } from '../memory/log-edits.ts';
+import { headAt } from '../memory/file-rows.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { INDEX } from '../memory/memory-index.ts';
-import { filesByName } from '../memory/memory-paths.ts';
-import { checkoutRoot, gitIsBusy } from '../memory/paths.ts';
+import { checkoutRoot, projectMemoryDir } from '../memory/paths.ts';
 import { memoryDirIfTold } from '../memory/places.ts';
 import { shortId } from '../memory/short-ids.ts';
 import { readMemorySnapshot, sayOffer } from '../memory/snapshot-files.ts';
-import { logDay, logPath } from '../memory/text/daily-log.ts';
 import { INDEX_CAPS, OVERFLOW_LINE } from '../memory/text/index-file.ts';
-import { type BreakerState, breakerOf } from '../queue/breaker.ts';
-import { isTooSmall } from '../queue/spend.ts';
+import { type BreakerState, breakerOf, fullFromOf } from '../queue/breaker.ts';
+import { isTooSmall, restoredIn, spentOn } from '../queue/spend.ts';
 import { blockedOf } from '../queue/swept.ts';
 import { listWork, type WorkRow } from '../queue/waiting-work.ts';
+import { allWorkers } from '../queue/workers.ts';
 import type { App } from './compose.ts';
-import { sayHere, type Whose, whoseMemory } from './whose-memory.ts';
+import { nextNight } from './nightly.ts';
+import { placeOf, sayHere, type Whose, whoseMemory } from './whose-memory.ts';
 
 export type KnownMemory = Whose & { row: MemoryRow; lastSuccessAt: string | null };
 
 export type Overview = Awaited<ReturnType<typeof readOverview>>;
 
-const SUCCESS = `select created_at from job where job.memory = memory.id and job.kind = ? and job.status = 'completed'
-  order by created_at desc limit 1`;
-
 /** All memories of this database's people, the one that was learned from last first. */
 export async function knownMemories(app: App): Promise<KnownMemory[]> {
-  const rows = await app.db.all<MemoryRow & { learnedAt: string | null; dreamedAt: string | null }>(
-    `select memory.*, (${SUCCESS}) as "learnedAt", (${SUCCESS}) as "dreamedAt"
+  const rows = await app.db.all<MemoryRow & { lastSuccessAt: string | null }>(
+    `select memory.*, (select max(created_at) from job
+       where job.memory = memory.id and job.kind in ('extract', 'dream') and job.status = 'completed') as "lastSuccessAt"
      from memory where deleted_at is null and tenant = ''`,
-    ...['extract', 'dream'],
   );
   const known: KnownMemory[] = [];
-  for (const { learnedAt, dreamedAt, ...row } of rows) {
-    const lastSuccessAt = [learnedAt ?? '', dreamedAt ?? ''].sort()[1] || null;
-    known.push({ ...(await whoseMemory(app, row)), row, lastSuccessAt });
-  }
+  for (const { lastSuccessAt, ...row } of rows) known.push({ ...(await whoseMemory(app, row)), row, lastSuccessAt });
   const at = ({ lastSuccessAt }: KnownMemory) => lastSuccessAt ?? '';
   return known.sort((a, b) => at(b).localeCompare(at(a)) || a.name.localeCompare(b.name));
 }
@@ -106,11 +97,6 @@ function needsOfWork({
   return needs;
 }
 
-/** When a person looked last at what was learned; null: never. */
-export async function lookedAt(sql: Sql): Promise<string | null> {
-  return (await settingOf(sql, 'looked')) ?? null;
-}
-
 export function noteLook({ db, clock }: Pick<App, 'db' | 'clock'>): Promise<void> {
   return keepSetting(db, 'looked', clock.now().toISOString());
 }
@@ -129,75 +115,17 @@ export interface Need {
   isNotice?: boolean;
 }
 
-const SHOWN_LOGS = 20;
-
-/** What to do about missing files; nothing is taken for deleted until then. */
-const IF_MISSING = 'nocturne check --restore puts it back, nocturne check --accept-missing accepts that it is gone';
-
-/** Paths that are gone from the directory and were not taken as meant to go, and logs that lost entries. */
-async function missingIn({ db, memories }: App, memory: MemoryRow): Promise<string[]> {
-  const { id } = memory;
-  await lookInto(memories, { memory: id, paths: 'all' }).catch(onAppError(() => {}));
-  const lost = await lostDays(db, id);
-  return [...new Set([...lost.map(logPath), ...(await missingFiles(db, id)).map(({ path }) => path)])].sort();
-}
-
-/** Markdown files in its directory that are too large to be read. */
-function oversizedIn({ dir }: MemoryRow): { path: string; bytes: number }[] {
-  if (dir === null || !isDirectory(dir)) return [];
-  return [...filesByName(dir)].flatMap(([path, spelled]) => {
-    const bytes = path.endsWith('.md') ? (statNow(join(dir, spelled))?.bytes ?? 0) : 0;
-    return bytes > MOST_MEMORY_BYTES ? { path, bytes } : [];
-  });
-}
-
-/** Files that stay behind what is remembered, now that they were looked at. */
-async function unwrittenIn({ db, machine }: App, { id, dir, machine: of }: MemoryRow): Promise<string[]> {
-  if (dir === null || of !== machine || !isDirectory(dir) || gitIsBusy(dir)) return [];
-  const rows = await db.all<{ path: string }>(
-    `select path from file where memory = ? and placed is not null and placed <> head and path is not null
-       and missing_since is null order by path`,
-    id,
-  );
-  return rows.map(({ path }) => path);
-}
-
-/** Sentences without their stops; `keepsDreams`: until then no dream runs. */
-function sayMissing(paths: string[]): { what: string; keepsDreams: boolean }[] {
-  const logs = paths.filter((path) => logDay(path) !== null);
-  const [first, ...others] = paths.filter((path) => logDay(path) === null);
-  const said: { what: string; keepsDreams: boolean }[] = [];
-  if (first !== undefined) {
-    const one = `${first} is missing or empty, as others were that are back`;
-    const many = `${others.length + 1} files are missing or empty at once, ${first} among them`;
-    said.push({ what: others.length === 0 ? one : many, keepsDreams: true });
-  }
-  if (logs.length > 0) {
-    const more = logs.length > SHOWN_LOGS ? ` and ${logs.length - SHOWN_LOGS} more` : '';
-    const names = `${logs.slice(0, SHOWN_LOGS).join(', ')}${more}`;
-    const what = `a log with entries is missing, empty or damaged (topics keep what they hold): ${names}`;
-    said.push({ what, keepsDreams: false });
-  }
-  return said;
-}
-
 const PASSING = new Set(['transient', 'rate-limit', 'ceiling']);
 
 /** What a memory waits for a person with. */
 async function needsOfMemory(app: App, { row: memory, ...whose }: KnownMemory, proposals: number): Promise<Need[]> {
   const { db } = app;
   const needs: Need[] = [];
-  const lost = sayMissing(await missingIn(app, memory));
-  const check = whose.command('nocturne check');
-  for (const { what } of lost) needs.push({ text: `${whose.name}: ${what}; ${IF_MISSING}`, command: check });
-  for (const { path, bytes } of oversizedIn(memory)) {
-    const size = `${Math.ceil(bytes / 2 ** 20)} MB`;
-    needs.push({ text: `${whose.name}: ${path} has ${size}: split it, or move it out`, command: check });
-  }
-  const [late, ...later] = await unwrittenIn(app, memory);
-  if (late !== undefined) {
-    const what = later.length === 0 ? late : `${late} and ${later.length} more`;
-    needs.push({ text: `${whose.name}: what is remembered cannot be written into ${what}`, command: check });
+  const faults = await findFaults(app.memories, memory, { isQuick: true });
+  for (const [first, ...others] of Map.groupBy(faults, ({ what }) => what).values()) {
+    const where = others.length === 0 ? first?.where : `${first?.where} and ${others.length} more`;
+    const what = first?.what.replace(/^[A-Z]/, (letter) => letter.toLowerCase());
+    needs.push({ text: `In ${whose.name}, ${where}: ${what}`, command: whose.command('nocturne check') });
   }
   needs.push(...(await noticesOf(app, { row: memory, ...whose })));
   const last = await db.get<{ outcome: string; code: string | null; error: string | null; at: string }>(
@@ -206,7 +134,7 @@ async function needsOfMemory(app: App, { row: memory, ...whose }: KnownMemory, p
     memory.id,
   );
   // What is missing and not taken as meant is said already.
-  const isSaid = last?.outcome === 'refused' && lost.some(({ keepsDreams }) => keepsDreams);
+  const isSaid = last?.outcome === 'refused' && faults.some(({ kind }) => kind === 'missing-file');
   if (last?.error && !isSaid && !PASSING.has(ruleOf(last.code).class)) {
     const became = last.outcome === 'refused' ? 'was refused' : 'failed';
     const text = `No dream in ${whose.name}: the last dream, at ${last.at}, ${became}: ${last.error}`;
@@ -266,7 +194,7 @@ async function needsOfSessions({ config, db, machine }: App): Promise<Need[]> {
 }
 
 /** What failed for a cause that another tells of goes without saying; what is to be reviewed comes last. */
-export function inOrder(needs: Need[]): Need[] {
+function inOrder(needs: Need[]): Need[] {
   const isTold = (need: Need) =>
     needs.some(({ cause, text }) =>
       cause === undefined ? text !== need.text && text.endsWith(need.text) : !need.cause && need.text.includes(cause),
@@ -276,7 +204,7 @@ export function inOrder(needs: Need[]): Need[] {
 }
 
 /** Why nobody knows where memory lives, or whether it is wanted; `problem`: of the agent's settings. */
-export function sayUntold(problem?: string): string {
+function sayUntold(problem?: string): string {
   if (!problem)
     return "It is not known where memory lives: the agent's autoMemoryDirectory names a place that cannot be used";
   return `${problem.replace(/\.$/, '')}. Until that is fixed nothing is learned or recalled here; what waits is read then`;
@@ -296,4 +224,89 @@ export async function offersHere(app: App): Promise<Need[]> {
       ? [{ text: `Memory snapshots: ${snapshot}`, command: 'nocturne snapshot check', isNotice: true }]
       : []),
   ];
+}
+
+/** What sessions taught a memory; `entries`: the newest, the newest first. */
+export type Learned = Awaited<ReturnType<typeof learnedSince>>[number];
+
+const MOST_LEARNED = 60;
+
+export type Status = Awaited<ReturnType<typeof readStatus>>;
+
+/** What `nocturne` tells of the memory where one stands and of all others. */
+export async function readStatus(app: App) {
+  const { config, db, clock } = app;
+  const [cwd, day] = [process.cwd(), dayOf(clock.now(), config.zone)];
+  const told = memoryDirIfTold(config, { cwd });
+  const untold = { text: sayUntold(config.agentMemory.settings.problem), command: 'nocturne doctor' };
+  // When a person looked last at what was learned; null: never.
+  const lookedAt = (await settingOf(db, 'looked')) ?? null;
+  const here = told === null ? null : await app.findMemory();
+  const memories = await knownMemories(app);
+  const { waiting, failed, proposals, breaker, needs } = await readOverview(app, memories);
+  const [spent, ofPlan] = [await spentOn(db, day), await spentOn(db, day, 'plan')];
+  const month = await db.get<{ tokens: number; usd: number }>(
+    `select cast(coalesce(sum(tokens), 0) as bigint) as tokens, cast(coalesce(sum(micro_usd), 0) as bigint) as usd from day
+     where scope = '' and day >= ?`,
+    `${day.slice(0, 7)}-01`,
+  );
+  const idle = waiting.filter(({ owner }) => owner === null);
+  const names = new Map(memories.map(({ row }) => [row.id, placeOf(row)]));
+  return {
+    memory: here ? placeOf(here) : (told ?? projectMemoryDir(config.claudeDir, cwd)),
+    state: await app.standing({ cwd }),
+    /** With what may be dealt with, which needs nobody. */
+    needs: [...inOrder([...(told === null ? [untold] : []), ...needs]), ...(await offersHere(app))] as Need[],
+    lookedAt,
+    /** What sessions have taught since. */
+    learned: await learnedSince(app, memories, lookedAt ?? ''),
+    all: {
+      ...{ directories: memories.length, lastSuccessAt: memories[0]?.lastSuccessAt ?? null },
+      pending: waiting.length,
+      /** Of these, what a worker has at hand; and when the next of the others is due. */
+      running: waiting.length - idle.length,
+      nextAt: idle.map((row) => row.not_before).sort()[0] ?? null,
+      failed: failed.map(({ memory, kind, session, key, code, error, since }) => ({
+        ...{ store: names.get(memory ?? '') ?? memory, kind, key: session ?? key },
+        ...{ code, class: ruleOf(code).class, at: since, message: error ?? '' },
+      })),
+      proposals: [...proposals.values()].reduce((sum, count) => sum + count, 0),
+    },
+    modelPause: breaker,
+    spendToday: {
+      ...{ calls: spent.calls, planRequests: ofPlan.calls },
+      ...{ usedTokens: spent.tokens - spent.reservedTokens, reservedTokens: spent.reservedTokens },
+      ...{ usedUsd: (spent.microUsd - spent.reservedMicroUsd) / 1e6, reservedUsd: spent.reservedMicroUsd / 1e6 },
+      ...{ ceilingTokens: config.dayTokens, ceilingUsd: config.dayMoneyUsd ?? null },
+      ceilingPlanRequests: config.planRequests,
+      /** Since when nothing more fits. */
+      fullFrom: await fullFromOf(app),
+    },
+    /** Of the month: what ceilings count, of requests under way and unfinished ones their upper bound. */
+    spendMonth: { tokens: month?.tokens ?? 0, usd: (month?.usd ?? 0) / 1e6 },
+    /** When in it the database was restored: not all that was spent before is known. */
+    restoredAt: await restoredIn(db, day.slice(0, 7), config.zone),
+    nextDreamAt: (await nextNight(app)).toISOString(),
+    workers: (await allWorkers(db)).map(({ process, machine, seen_at: seenAt }) => ({ process, machine, seenAt })),
+    /** What all machines share; null: all is on this one. */
+    database: db.engine === 'postgres' ? { server: db.name, stores: memories.length } : null,
+  };
+}
+
+async function learnedSince({ db }: App, memories: KnownMemory[], since: string) {
+  const learned = `from job join entry e on e.job = job.id
+    where job.ended_at > ? and job.kind in ('extract', 'reprocess') and e.state <> 'gone'`;
+  const counts = await db.all<{ memory: string; count: number }>(
+    `select e.memory, count(*) as count ${learned} group by e.memory`,
+    since,
+  );
+  const newest = await db.all<{ memory: string; id: string; text: string; learnedAt: string }>(
+    `select e.memory, e.id, e.text, job.ended_at as "learnedAt" ${learned} order by job.ended_at desc, e.at desc, e.id limit ?`,
+    ...[since, MOST_LEARNED],
+  );
+  return memories.flatMap((whose) => {
+    const count = counts.find(({ memory }) => memory === whose.row.id)?.count ?? 0;
+    const entries = newest.filter(({ memory }) => memory === whose.row.id);
+    return count === 0 ? [] : [{ memory: placeOf(whose.row), whose, count, entries }];
+  });
 }

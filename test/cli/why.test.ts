@@ -13,15 +13,15 @@ import { aSession, sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 async function aMemory() {
-  const { environment, dir, nocturne, json } = await testApp();
+  const { environment, dir, nocturne, json, rows } = await testApp();
   const session = aSession(['Always use pnpm instead of npm.', 'Thanks, that is all.']);
   await nocturne('learn', session.path);
   await nocturne('dream');
-  return { environment, dir, nocturne, json, session, why: (...words: string[]) => nocturne('why', ...words) };
+  return { environment, dir, nocturne, json, rows, session, why: (...words: string[]) => nocturne('why', ...words) };
 }
 
 test('a line, its words, its entry, its session, its job and its day all lead to the entry and the quote', async () => {
-  const { session, why, json } = await aMemory();
+  const { session, why, json, rows } = await aMemory();
   const [line] = await json<ExplainedLine[]>('why', 'working-agreements:7');
   const entry = line?.entries[0]?.id ?? '';
   for (const words of [
@@ -41,8 +41,7 @@ test('a line, its words, its entry, its session, its job and its day all lead to
     expect((await why(what)).stdout).toMatch(/^taught {6}feedback {3}Always use pnpm instead of npm\.$/m);
   for (const words of [[], ['today'], ['2026-11-21']])
     expect((await why(...words)).stdout).toContain(`(${entry.slice(0, 10)})`);
-  const { lastJobs } = await json<{ lastJobs: { id: string; kind: string }[] }>();
-  const dreamed = lastJobs.find(({ kind }) => kind === 'dream')?.id ?? '';
+  const dreamed = (await rows('jobs')).find(({ kind }) => kind === 'dream')?.id ?? '';
   expect((await why(dreamed)).stdout).toContain(`(${entry.slice(0, 10)})`);
 });
 

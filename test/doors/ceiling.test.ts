@@ -111,8 +111,8 @@ test('after five jobs in a row without progress no model is asked; then one trie
   expect(model.requests).toHaveLength(5);
   const status = await testing.nocturne('--json');
   expect(status.code).toBe(3);
-  expect(JSON.parse(status.stdout).attention.join('\n')).toMatch(
-    /^The model could not be asked 5 times in a row; it is asked again 2026-11-21T02:05:00.000Z: .*refused the key/m,
+  expect(JSON.stringify(JSON.parse(status.stdout).needs)).toMatch(
+    /"The model could not be asked 5 times in a row; it is asked again 2026-11-21T02:05:00.000Z: .*refused the key/,
   );
   expect(JSON.parse(status.stdout).modelPause).toMatchObject({ state: 'open', failures: 5, code: 'auth' });
   // The pause is over: one asks, and fails again.

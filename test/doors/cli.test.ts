@@ -147,11 +147,11 @@ test.each([['learn'], ['dream']])('%s without a key makes nothing where nothing 
 });
 
 test('a job whose process died is interrupted, and one that runs is not', async () => {
-  const { environment, app, store } = await testApp();
+  const { environment, app, store, rows } = await testApp();
   const dead = await beginJob(app, store, `${hostname()}:999999999:1`);
   const alive = await beginJob(app, store);
-  const { values } = await runJsonHere<{ lastJobs: { id: string }[] }>([], environment);
-  const jobs = new Map(values[0]?.lastJobs.map((job) => [job.id, job]));
+  await runHere(['worker', '--once'], environment);
+  const jobs = new Map((await rows('jobs')).map((job) => [job.id, job]));
   expect(jobs.get(dead)).toMatchObject({
     status: 'ended',
     outcome: 'interrupted',
@@ -205,7 +205,7 @@ test('learning again what was never learned is an error that says what to do ins
   expect(ended).toMatchObject({ code: 1, stdout: '', stderr: said });
 });
 
-test('--later puts work into the inbox and does none of it; nocturne --json names what waits and what was done', async () => {
+test('--later puts work into the inbox and does none of it; nocturne --json counts what waits', async () => {
   const { environment, store, rows } = await testApp();
   const session = aSession(TWO);
   for (const args of [
@@ -223,7 +223,7 @@ test('--later puts work into the inbox and does none of it; nocturne --json name
   expect(await store.list()).toEqual([]);
   const { code, values } = await runJsonHere<Record<string, unknown>>([], environment);
   expect(code).toBe(0);
-  expect(values).toMatchObject([{ memory: placeOf(store.dir), lastJobs: [], workers: [], waiting: { length: 3 } }]);
+  expect(values).toMatchObject([{ memory: placeOf(store.dir), workers: [], all: { pending: 3 } }]);
 });
 
 test('without --memory a session goes to its project’s own directory, which a worktree shares with its main checkout', async () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fixedClock } from '../../src/base/time.ts';
 import type { MonthCost } from '../../src/queue/month-cost.ts';
-import type { Status } from '../../src/worker/memory-status.ts';
+import type { Status } from '../../src/worker/overview.ts';
 import { environmentIn, testModel } from '../support/app.ts';
 import { says } from '../support/messages-server.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';

@@ -86,7 +86,7 @@ test.for(FILES)(`a %s of ${MEGABYTES} MB is read in part, named, and left as it 
   for (const command of COMMANDS) await inTime(command);
   const status = await inTime(STATUS);
   expect(status.code).toBe(3);
-  expect(JSON.parse(status.stdout).attention.join('\n')).toContain(`${path} has ${MEGABYTES} MB`);
+  expect(JSON.stringify(JSON.parse(status.stdout).needs)).toContain(`${path}: it has ${MEGABYTES} MB`);
   // Another day goes on, and what was distilled stays.
   expect((await say('Never commit to main directly.', '2026-11-19T09:00:00Z')).outcome).toBe('recorded');
   const report = await testing.app.dream(testing.store, {});

@@ -31,8 +31,12 @@ test('what was given up is in status, which ends with 3, and why says all about 
   const { code, values } = await runJsonHere<Record<string, unknown>>([], testing.environment);
   expect(code).toBe(3);
   expect(values[0]).toMatchObject({
-    attention: [expect.stringContaining('1 session could not be learned from')],
-    needs: [{ command: 'nocturne retry --failed' }],
+    needs: [
+      {
+        text: expect.stringContaining('1 session could not be learned from'),
+        command: 'nocturne retry --failed',
+      },
+    ],
     all: { pending: 0, failed: [{ store: testing.dir, code: 'oversize', kind: 'extract' }] },
   });
   const why = await runJsonHere<SessionFate>(['why', session.id.slice(0, 8)], testing.environment);

@@ -54,7 +54,7 @@ test('what is about the user waits while there can be no user scope, is named, a
   await nocturne('learn', '--later', transcript);
   await nocturne('worker', '--once');
   const { stdout } = await nocturne('--json');
-  expect(JSON.parse(stdout).attention.join('\n')).toMatch(/\.claude\/memory/);
+  expect(JSON.stringify(JSON.parse(stdout).needs)).toMatch(/\.claude\/memory/);
   rmSync(user);
   await nocturne('retry', '--failed');
   await runHere(['worker', '--once'], { ...environment, NOCTURNE_NOW: '2026-11-22T02:00:00Z' });
