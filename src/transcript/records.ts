@@ -163,14 +163,18 @@ function readLine(line: string, recordStart: string, into: JsonObject[]): boolea
   return value === undefined && recover(text, recordStart, into);
 }
 
+/** So many records are looked for on one line: 64 MB of torn ones would fill the memory many times over. */
+export const MOST_ON_A_LINE = 10_000;
+
 /**
  * Takes what is whole on a damaged line. Another record begins behind one, or wherever one seems to; but what stands behind `[`,
  * `:` or `,`, or before a comma or an end, is data of a record that is torn.
  */
 function recover(text: string, recordStart: string, into: JsonObject[]): boolean {
   const begins = new RegExp(String.raw`(?<=\})\s*(?=\{")|(?=${recordStart.replace('{', String.raw`\{`)})(?<![[:,]\s*)`);
-  let isTorn = false;
-  for (const piece of text.trim().split(begins)) {
+  const pieces = text.trim().split(begins, MOST_ON_A_LINE + 1);
+  let isTorn = pieces.splice(MOST_ON_A_LINE).length > 0;
+  for (const piece of pieces) {
     const end = piece.lastIndexOf('}') + 1;
     const behind = piece.slice(end).trim();
     const value = /^[,\]]/.test(behind) ? undefined : parseJson(piece.slice(0, end));

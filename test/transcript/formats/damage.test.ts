@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { isAppError } from '../../../src/base/errors.ts';
 import { finishedCalls } from '../../../src/transcript/own-writes.ts';
+import { MOST_ON_A_LINE, readObjects } from '../../../src/transcript/records.ts';
 import { openSession, type Session } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
 import { sized } from '../../support/depth.ts';
@@ -106,6 +107,17 @@ test('a line nested deeper than a stack is read like any other', async () => {
   const shell = line.replace('"call_id":"call_sh",', '').replace(/"action":\{.*?\}/, `"action":${deep}`);
   const path = transcriptOf(`${read('codex.jsonl').split('\n')[0]}\n${shell}\n`);
   expect(await messagesAt(path)).toHaveLength(1);
+});
+
+test('of the records on one line so many are read, and the next line as ever', () => {
+  const torn = '{"id":1,"torn":{"id":2}'.repeat(3 * MOST_ON_A_LINE);
+  const path = transcriptOf(`${'{"id":1}'.repeat(2 * MOST_ON_A_LINE)}\n${torn}\n{"id":3}\n`);
+  let unreadable = 0;
+  const objects = [...readObjects(path, '{"id":', () => unreadable++)];
+  expect(objects.length).toBeGreaterThan(MOST_ON_A_LINE);
+  expect(objects.length).toBeLessThanOrEqual(2 * MOST_ON_A_LINE + 1);
+  expect(objects.at(-1)).toEqual({ id: 3 });
+  expect(unreadable).toBe(2);
 });
 
 const NO_TEXT = '{"toString":1,"valueOf":1}';
