@@ -177,11 +177,7 @@ export async function runWithTools(
   const system = programOf(agent.model) ? `${ask.system}\n${await programWords(tools)}` : ask.system;
   return runAgent(
     { ...agent, ...ask, system, tools: tools.map((tool) => tool.definition) },
-    {
-      callTool: routeTools(tools),
-      reserve: (tokens, outputTokens, paid) => spend.reserve(tokens, outputTokens, paid),
-      settle: (reservation, usage) => spend.settle(reservation, usage),
-    },
+    { ...spend, callTool: routeTools(tools) },
     signal,
   );
 }

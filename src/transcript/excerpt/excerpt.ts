@@ -120,7 +120,7 @@ function once<T>(ask: (segment: Segment) => Promise<T>): (segment: Segment) => P
 }
 
 /** Redacts each segment once. */
-export const redactOnce = (redact: Redact) => once(async ({ text }) => (await redact(text)).text);
+const redactOnce = (redact: Redact) => once(async ({ text }) => (await redact(text)).text);
 
 function isEssential(segment: Segment): boolean {
   return segment.priority === 'human' || segment.priority === 'answered';

@@ -177,7 +177,7 @@ function gapBetween(shownBefore: number, shownAfter: number, part?: ExcerptPart)
 }
 
 /** The line above what a message says, with its time where a person says it or another day begins. `before`: the last instant shown. */
-export function renderHeader(
+function renderHeader(
   { message, speaker }: Segment,
   offered: boolean,
   { shortIds, zone }: Layout,
