@@ -28,7 +28,6 @@ import {
   landArchiving,
   retire,
 } from './dream/archiving.ts';
-import { proposeOperations, waitingNow } from './dream/dream-approval.ts';
 import {
   type Checked,
   type DreamOutput,
@@ -50,6 +49,7 @@ import {
   standingFiles,
   unplacedOf,
 } from './dream/topic-draft.ts';
+import { proposeOperations, waitingNow } from './review.ts';
 
 export interface DreamRequest {
   startedBy: StartedBy;

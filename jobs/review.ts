@@ -1,23 +1,26 @@
-// Review: a person's word on what a dream proposed: accepted, rejected, or put in the person's own words. Who calls it holds the claim
-// of (dream, memory), so that nothing is proposed meanwhile.
+// Review mode. A dream commits nothing then: every operation waits as a proposal, and no file of the memory changes. A person is shown
+// each as a diff of the files, with why it is proposed and the words that it rests on, and accepts or rejects it. Who decides holds the
+// claim of (dream, memory), so that nothing is proposed meanwhile.
 //
 // 1. Look at all files.
 // 2. Of each proposal: read it, and what it was made for as that stands. Where that changed it is stale, and no decision makes it
-//    apply to another text.
+//    apply to another text; the next dream lets go of it. What holds is kept from being asked about again.
 // 3. Check its operations again, by themselves, in the memory as it stands.
 // 4. Commit them as a dream does, as a job of the person's that can be undone. Inside the commit every file and entry must still
 //    be what was checked.
-//
-// In a person's own words a line is the person's, and rests on nothing. What a dream would leave out can be kept this way.
 
 import { AppError, isAppError } from '../src/base/errors.ts';
 import { redact } from '../src/base/secrets/redact-text.ts';
-import { newId } from '../src/db/sql.ts';
+import { newId, type Sql } from '../src/db/sql.ts';
 import { type Claim, lookInto } from '../src/memory/commit.ts';
+import { unifiedDiff } from '../src/memory/edit-text.ts';
 import { entriesAmong, entryRow, PERSON, putEntry } from '../src/memory/entries.ts';
+import { headAt } from '../src/memory/file-rows.ts';
 import { enterJob } from '../src/memory/job-rows.ts';
 import type { Memories, MemoryRow } from '../src/memory/memories.ts';
 import {
+  entryBase,
+  type FileBase,
   isAsItWas,
   openProposals,
   type Proposal,
@@ -25,19 +28,200 @@ import {
   putProposal,
   whatChanged,
 } from '../src/memory/proposals.ts';
-import { proposalSchema } from '../src/memory/text/operations.ts';
-import { lineId } from '../src/memory/text/topic.ts';
-import { entryIds, linesIn, linesOut, type Operation, type Put, topicOfLine } from '../src/rules/dream-context.ts';
-import { checkProposal, contextOfProposal, type ProposalPlace } from './dream/dream-approval.ts';
-import { type Checked, type LandAt, landOperations, NOTHING_TOLD } from './dream/dream-landing.ts';
+import { bundle, checkOperations, editsOf } from '../src/memory/text/operations.ts';
+import type { Change } from '../src/memory/undo-rows.ts';
+import { entryIds, linesIn, type Operation, toldKind, topicOfLine } from '../src/rules/dream-context.ts';
+import {
+  type Checked,
+  changesOf,
+  type DreamOutput,
+  type LandAt,
+  landOperations,
+  landTopics,
+  NOTHING_TOLD,
+  settle,
+} from './dream/dream-landing.ts';
 import { select } from './dream/dream-slices.ts';
-import { type NightContext, openNamed, standingFiles } from './dream/topic-draft.ts';
+import {
+  contextOf,
+  type DraftTopic,
+  goneHolding,
+  type NightContext,
+  type NightEntry,
+  openTopic,
+  type StandingFiles,
+  standingFiles,
+} from './dream/topic-draft.ts';
 
-export type Word =
-  | { kind: 'accept' }
-  | { kind: 'reject'; because?: string }
-  /** `text`: a line each. `topic`: the name of where it goes, where a drop is to be kept after all. */
-  | { kind: 'edit'; text: string; topic?: string };
+/** Lets operations wait for a person's word; answers what the job tells by then. */
+export function proposeOperations(checked: Checked, at: LandAt, madeBy: Proposal['madeBy']): Promise<DreamOutput> {
+  const { context, fresh, gone = [], operations: all, refused, left } = checked;
+  const memory = at.memory.id;
+  const now = at.memories.clock.now().toISOString();
+  const known = new Map([...fresh, ...gone].map((entry) => [entry.id, entry]));
+  const made = bundle(all).map((operations): Proposal => {
+    const entries = [...new Set(operations.flatMap(entryIds))].flatMap((id) => known.get(id) ?? []);
+    return {
+      ...{ id: newId('prop').slice(0, 'prop_'.length + 12), job: at.by.job, at: now, madeBy },
+      ...{ state: 'open', decidedAt: null, because: null, operations, files: basesOf(operations, context) },
+      entries: entries.map((entry) => entryBase(entry, gone.includes(entry))),
+    };
+  });
+  // A gone entry on which no line rests that may go needs no decision.
+  const proposed = new Set(made.flatMap(({ entries }) => entries.map(({ id }) => id)));
+  const settled = { operations: [], fresh: [], gone: gone.filter(({ id }) => !proposed.has(id)) };
+  return landTopics(at, [], async () => ({
+    files: [],
+    more: { proposals: made.map(({ id }) => id), refused, left },
+    async rows(change) {
+      await settle(change, memory, { checked: settled, lost: new Set() });
+      for (const proposal of made) await putProposal(change, memory, proposal);
+    },
+  }));
+}
+
+/** The files that operations touch or rest on, as the context has them. */
+function basesOf(operations: Operation[], context: NightContext): FileBase[] {
+  const bases = new Map<string, FileBase>();
+  const add = (path: string, topic: DraftTopic | undefined, lines: Iterable<string>) => {
+    const known = bases.get(path);
+    const all = [...new Set([...(known?.lines ?? []), ...lines])].sort();
+    bases.set(path, { path, file: topic?.file ?? null, lines: all });
+  };
+  for (const { path, from, renamedFrom, remove } of editsOf(operations, context)) {
+    const topic = [...context.topics.values()].find((each) => each.path === (renamedFrom ?? path));
+    add(from ?? renamedFrom ?? path, topic, remove);
+    if (from || renamedFrom !== undefined) add(path, undefined, []);
+  }
+  for (const operation of operations) {
+    const line = operation.kind === 'drop' ? operation.of : undefined;
+    const topic = line === undefined ? undefined : topicOfLine(line, context);
+    if (line !== undefined && topic) add(topic.from ?? topic.path, topic, [line]);
+  }
+  return [...bases.values()];
+}
+
+type ProposalPlace = { sql: Sql; memory: string; files: StandingFiles };
+
+/** The entries and files of a proposal as they stand. */
+async function contextOfProposal(
+  { entries, files: bases }: Proposal,
+  { sql, memory, files }: ProposalPlace,
+): Promise<{ context: NightContext; fresh: NightEntry[]; gone: NightEntry[] }> {
+  const { fresh: waiting = [], gone: lost = [] } = Object.groupBy(entries, ({ isGone }) => (isGone ? 'gone' : 'fresh'));
+  const fresh = await entriesAmong(sql, memory, { column: 'id', of: waiting.map(({ id }) => id) });
+  const ids = new Set(lost.map(({ id }) => id));
+  const gone = ids.size > 0 ? (await goneHolding(sql, memory, files)).filter(({ id }) => ids.has(id)) : [];
+  const context = await contextOf(fresh, files);
+  for (const { path } of bases) await openTopic(path, { sql, memory, files, context });
+  return { context, fresh, gone };
+}
+
+/** What is wrong with a proposal by itself, in the context as it stands; empty where it may be carried out. */
+function checkProposal(
+  { madeBy, operations }: Pick<Proposal, 'madeBy' | 'operations'>,
+  context: NightContext,
+  limits: { memoryBytes: number },
+): string[] {
+  // Code takes out what rests on entries that are gone: whether it still does is asked of what changed.
+  return madeBy === 'code' ? [] : checkOperations(operations, context, limits);
+}
+
+/** What waits and holds, by its entries; `rows` lets go of what does not, null: there is none. */
+export async function waitingNow(
+  place: ProposalPlace & { limits: { memoryBytes: number } },
+): Promise<{ entries: Set<string>; rows: ((change: Change) => Promise<void>) | null }> {
+  const { sql, memory, limits } = place;
+  const drop: Proposal[] = [];
+  const entries = new Set<string>();
+  for (const proposal of await openProposals(sql, memory)) {
+    const { context } = await contextOfProposal(proposal, place);
+    const isWhole = checkProposal(proposal, context, limits).length === 0;
+    if (!isWhole || (await whatChanged(sql, memory, proposal)) !== null) drop.push(proposal);
+    else for (const { id } of proposal.entries) entries.add(id);
+  }
+  const rows = async (change: Change) => {
+    for (const { id } of drop) await change.drop('proposal', { id });
+  };
+  return { entries, rows: drop.length > 0 ? rows : null };
+}
+
+export interface ShownProposal {
+  id: string;
+  kind: string;
+  /** Path of the topic; null where none is touched. */
+  topic: string | null;
+  reason: string;
+  /** The dream that proposed it, and when. */
+  job: string;
+  at: string;
+  /** `stale`: nobody can accept it; the next dream makes it again. */
+  state: 'waiting' | 'stale';
+  /** What changed since. */
+  why: string | null;
+  /** The lines it would write. */
+  lines: string[];
+  /** `speakers`: who said each quote. */
+  entries: (Record<'id' | 'type' | 'text' | 'by' | 'at' | 'session', string> &
+    Record<'quotes' | 'speakers', string[]>)[];
+  /** Of the files as they are; empty where none changes, or where it is stale. */
+  diff: string;
+}
+
+/** All that wait, or those of `ids`, topic by topic. */
+export async function shownProposals(sql: Sql, memory: MemoryRow, ids?: readonly string[]): Promise<ShownProposal[]> {
+  const files = await standingFiles(sql, memory.id);
+  const shown: ShownProposal[] = [];
+  for (const proposal of await openProposals(sql, memory.id)) {
+    if (ids && !ids.includes(proposal.id)) continue;
+    shown.push(await showProposal(proposal, { sql, memory: memory.id, files }));
+  }
+  return shown.sort((a, b) => (a.topic ?? '').localeCompare(b.topic ?? ''));
+}
+
+async function showProposal(proposal: Proposal, place: ProposalPlace): Promise<ShownProposal> {
+  const { id, job, at, operations, files } = proposal;
+  const { sql, memory } = place;
+  const why = await whatChanged(sql, memory, proposal);
+  const [first] = operations;
+  const named = first && 'topic' in first && first.topic ? `${first.topic}.md` : (files[0]?.path ?? null);
+  const entries = await entriesAmong(sql, memory, { column: 'id', of: proposal.entries.map((base) => base.id) });
+  return {
+    ...{ id, job, at, why, state: why ? 'stale' : 'waiting' },
+    kind: first ? toldKind(first) : '',
+    topic: named,
+    reason: first?.reason ?? '',
+    lines: operations.flatMap(linesIn).map(({ text }) => text),
+    entries: entries.map(({ id: entry, type, text, by, at: saidAt, name, evidence }) => {
+      const quotes = evidence.map(({ quote }) => quote);
+      const speakers = evidence.map(({ by: speaker = by }) => speaker);
+      return { id: entry, type, text, by, at: saidAt, session: name ?? '', quotes, speakers };
+    }),
+    diff: why ? '' : await diffOf(proposal, place),
+  };
+}
+
+/** What a proposal would change in the files as they are. */
+async function diffOf(proposal: Proposal, place: ProposalPlace): Promise<string> {
+  const { sql, memory } = place;
+  const { operations } = proposal;
+  const { context } = await contextOfProposal(proposal, place);
+  const changes = await changesOf(sql, memory, operations, context);
+  let diff = '';
+  for (const { path, from = path, make } of changes) {
+    const before = (await headAt(sql, memory, from))?.content?.toString() ?? null;
+    const side = (text: string | null, name: string) => ({
+      name: text === null ? '/dev/null' : name,
+      text: text ?? '',
+    });
+    diff += unifiedDiff(side(before, from), side(await make(before), path));
+  }
+  return diff;
+}
+
+// A person's word.
+
+export type Word = { kind: 'accept' } | { kind: 'reject'; because?: string };
 
 export interface ReviewRequest {
   /** Default: all that wait. */
@@ -56,7 +240,7 @@ interface ReviewDeps {
 export interface Decided {
   id: string;
   /** `stale`: what it was made for changed. `refused`: code finds something wrong with it, or it would lose much. */
-  outcome: 'accepted' | 'edited' | 'rejected' | 'stale' | 'refused' | 'unknown';
+  outcome: 'accepted' | 'rejected' | 'stale' | 'refused' | 'unknown';
   /** What was found, where that is not simply done. */
   why: string | null;
   /** With which it can be undone; null where nothing was changed. */
@@ -97,7 +281,7 @@ async function decide(id: string, word: Word, run: Run): Promise<Decided> {
     if (word.kind === 'reject') return ended('rejected', null, await reject(proposal, word.because, run));
     const changed = await whatChanged(memories.db, memory.id, proposal);
     if (changed) return ended('stale', changed);
-    return ended(word.kind === 'edit' ? 'edited' : 'accepted', null, await accept(proposal, word, run));
+    return ended('accepted', null, await accept(proposal, run));
   } catch (error) {
     if (isAppError(error, 'conflict')) return ended('stale', error.message);
     if (isAppError(error, 'refused')) return ended('refused', error.message);
@@ -106,25 +290,24 @@ async function decide(id: string, word: Word, run: Run): Promise<Decided> {
 }
 
 async function placeOf({ memories, memory }: Pick<ReviewDeps, 'memories' | 'memory'>): Promise<ProposalPlace> {
-  const { db: sql, limits } = memories;
-  return { sql, memory: memory.id, limits, files: await standingFiles(sql, memory.id) };
+  const { db: sql } = memories;
+  return { sql, memory: memory.id, files: await standingFiles(sql, memory.id) };
 }
 
-async function accept(proposal: Proposal, word: Exclude<Word, { kind: 'reject' }>, run: Run): Promise<string> {
+async function accept(proposal: Proposal, run: Run): Promise<string> {
   const place = await placeOf(run);
   const { context, fresh, gone } = await contextOfProposal(proposal, place);
-  const did = word.kind === 'edit' ? 'edited' : 'accepted';
   // 3.
   if (proposal.madeBy === 'model') await select(fresh, { ...place, context }, run.requestTokens);
-  const operations = word.kind === 'edit' ? await inWords(proposal, word, { context, place }) : proposal.operations;
-  const problems = word.kind === 'edit' ? [] : checkProposal(proposal, context, place.limits);
+  const problems = checkProposal(proposal, context, run.memories.limits);
   if (problems.length > 0) throw new AppError('refused', problems.join('\n'));
   // 4.
-  const at = landingOf(proposal, run, { outcome: did, state: 'accepted', because: null });
-  const saying = <Told extends { reason: string }>(each: Told): Told => {
-    return { ...each, reason: `A person ${did === 'edited' ? 'reworded' : 'accepted'} ${proposal.id}: ${each.reason}` };
-  };
-  await landOperations({ operations: operations.map(saying), context, fresh, gone }, at);
+  const at = landingOf(proposal, run, { state: 'accepted', because: null });
+  const operations = proposal.operations.map((each) => ({
+    ...each,
+    reason: `A person accepted ${proposal.id}: ${each.reason}`,
+  }));
+  await landOperations({ operations, context, fresh, gone }, at);
   return at.by.job;
 }
 
@@ -132,11 +315,11 @@ async function accept(proposal: Proposal, word: Exclude<Word, { kind: 'reject' }
 function landingOf(
   proposal: Proposal,
   { memories, memory, claim }: Run,
-  end: { outcome: string; state: Proposal['state']; because: string | null; isAnyway?: boolean; kept?: string[] },
+  end: { state: 'accepted' | 'rejected'; because: string | null; isAnyway?: boolean; kept?: string[] },
 ): LandAt {
   const job = newId('job');
   const at = memories.clock.now().toISOString();
-  const { outcome, state, because, isAnyway = false, kept = [] } = end;
+  const { state, because, isAnyway = false, kept = [] } = end;
   return {
     ...{ memories, memory, output: NOTHING_TOLD, by: { job, actor: { kind: 'user', id: null }, claim } },
     decision: {
@@ -148,7 +331,7 @@ function landingOf(
       },
       async rows(change) {
         const of = { id: job, kind: 'review', memory: memory.id, request: { proposal: proposal.id } } as const;
-        await enterJob(change.sql, { ...of, startedBy: 'person', outcome, at });
+        await enterJob(change.sql, { ...of, startedBy: 'person', outcome: state, at });
         await putProposal(change, memory.id, { ...proposal, state, because, decidedAt: at });
         for (const row of await entriesAmong(change.sql, memory.id, { column: 'id', of: kept }))
           await putEntry(change, { ...row, by: PERSON });
@@ -182,50 +365,7 @@ async function reject(proposal: Proposal, typed: string | undefined, run: Run): 
   const operations: Operation[] = isDropped ? [{ kind: 'drop', entries: ids, because: 'unsupported', reason }] : [];
   const checked: Checked = { operations, context, fresh, gone };
   const kept = isKept ? ids : [];
-  const at = landingOf(left, run, { outcome: 'rejected', state: 'rejected', because, isAnyway: true, kept });
+  const at = landingOf(left, run, { state: 'rejected', because, isAnyway: true, kept });
   await landOperations(checked, at);
   return at.by.job;
-}
-
-/** A person's words rest on no entry. Errors: `refused` for what cannot be a line there. */
-async function inWords(
-  proposal: Proposal,
-  { text: typed, topic: name }: { text: string; topic?: string },
-  at: { context: NightContext; place: ProposalPlace },
-): Promise<Operation[]> {
-  const [head, ...rest] = proposal.operations;
-  if (!head) throw new AppError('refused', 'It has no words to edit.');
-  const { text } = await redact(typed);
-  const texts = text.split(/\r?\n/).flatMap((line) => line.trim().replace(/^[-*+]\s+/, '') || []);
-  if (texts.length === 0) throw new AppError('refused', 'No text was given. To leave it out, reject it.');
-  const lines = texts.map((each) => ({ text: each, entries: [] }));
-  const written: Put = { ...(await placeOfWords(head, { name, ...at })), in: lines, entries: entryIds(head) };
-  const parsed = proposalSchema.safeParse({ operations: [written] });
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    const what = issue?.path.includes('topic') ? `${JSON.stringify(name)} cannot be a topic` : 'That cannot be a line';
-    throw new AppError('refused', `${what}: it ${issue?.message ?? 'is not one'}.`);
-  }
-  const topic = at.context.topics.get(written.topic ?? '');
-  if (topic?.isPinned) throw new AppError('refused', `The topic ${topic.name} is pinned.`);
-  const replaced = new Set(linesOut(written));
-  const isSaid = texts.map(lineId).some((id) => topic?.lines.has(id) && !replaced.has(id));
-  if (isSaid) throw new AppError('refused', `${topic?.name} says that already.`);
-  return [written, ...rest];
-}
-
-/** Where a person's words go: in the place of the proposed ones, or into a topic where it was to be left out. */
-async function placeOfWords(
-  head: Operation,
-  { name: given, context, place }: { name?: string; context: NightContext; place: ProposalPlace },
-): Promise<Put> {
-  if (head.kind === 'put' && linesIn(head).length > 0) return head;
-  if (head.kind !== 'drop') throw new AppError('refused', 'It takes lines out and has no words to edit.');
-  const name = given ?? (head.of === undefined ? undefined : topicOfLine(head.of, context)?.name);
-  if (name === undefined)
-    throw new AppError('refused', 'It would be left out. To keep it, name the topic that it goes into: --topic NAME.');
-  await openNamed([name], { ...place, context });
-  const type = context.entries.get(head.entries[0] ?? '')?.type ?? 'project';
-  const begin = context.topics.has(name) ? {} : { description: name.replaceAll('-', ' '), type };
-  return { kind: 'put', reason: head.reason, topic: name, ...begin };
 }

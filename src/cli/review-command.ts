@@ -1,7 +1,6 @@
 // review: what a dream would change and waits for a person's word: each whole, and what the person says of it.
 
-import { type ShownProposal, shownProposals } from '../../jobs/dream/dream-approval.ts';
-import type { Decided, ReviewRequest, Word } from '../../jobs/review.ts';
+import { type Decided, type ReviewRequest, type ShownProposal, shownProposals, type Word } from '../../jobs/review.ts';
 import { AppError, onAppError } from '../base/errors.ts';
 import { localTime } from '../base/time.ts';
 import type { MemoryRow } from '../memory/memories.ts';
@@ -20,13 +19,10 @@ interface ReviewOptions extends CommonOptions {
   reject?: string[];
   rejectAll?: boolean;
   because?: string;
-  edit?: string;
-  text?: string;
-  topic?: string;
 }
 
 /** What review is asked to do: one of these, or to show what waits. */
-const WORDS = ['accept', 'acceptAll', 'reject', 'rejectAll', 'edit'];
+const WORDS = ['accept', 'acceptAll', 'reject', 'rejectAll'];
 
 function alone(flags: string, about: string): OptionSpec {
   const own = flags.replace(/^--| .*$/g, '').replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
@@ -42,9 +38,6 @@ const review: CommandSpec<ReviewOptions> = {
     alone('--reject <id...>', 'do not make this change, and do not propose it again'),
     alone('--reject-all', 'reject all'),
     ['--because <text>', 'with --reject: the reason that is kept'],
-    alone('--edit <id>', 'make it in your own words, which --text has'),
-    ['--text <text>', 'with --edit: the new line, or several'],
-    ['--topic <name>', 'with --edit of an entry that would be left out: the topic it goes into'],
     ...MEMORY,
   ],
   json: '[{ id, kind, topic, reason, job, at, state, why, lines, entries, diff }]; after a decision { outcome, decided: [{ id, outcome, why, job }] }',
@@ -62,9 +55,7 @@ Each decision is a job that nocturne undo takes back. Exit code 3 where somethin
     if (options.json) return print(shown);
     if (shown.length === 0) return print(`Nothing waits for your answer in ${placeOf(at.memory)}.`);
     for (const each of shown) print(await describeProposal(app, each));
-    print(
-      'To decide: nocturne review --accept ID, --reject ID or --edit ID --text WORDS; or in a browser: nocturne open',
-    );
+    print('To decide: nocturne review --accept ID or --reject ID; or in a browser: nocturne open');
   },
 };
 
@@ -84,18 +75,11 @@ type Asked = { ids?: string[]; word: Word };
 
 /** What is to be decided; null where nothing is. */
 function wordOf(options: ReviewOptions): Asked | null {
-  const { accept, acceptAll, reject, rejectAll, because, edit, text, topic } = options;
-  if (because !== undefined && !reject && !rejectAll) throw misplaced('--because', '--reject or --reject-all');
-  if ((text !== undefined || topic !== undefined) && edit === undefined)
-    throw misplaced(text === undefined ? '--topic' : '--text', '--edit');
-  if (edit !== undefined && text === undefined) throw misplaced('--edit', '--text');
-  if (edit !== undefined && text !== undefined) return { ids: [edit], word: { kind: 'edit', text, topic } };
+  const { accept, acceptAll, reject, rejectAll, because } = options;
+  if (because !== undefined && !reject && !rejectAll)
+    throw new AppError('bad-input', '--because needs --reject or --reject-all.');
   if (reject || rejectAll) return { ids: rejectAll ? undefined : reject, word: { kind: 'reject', because } };
   return accept || acceptAll ? { ids: acceptAll ? undefined : accept, word: { kind: 'accept' } } : null;
-}
-
-function misplaced(option: string, beside: string): AppError {
-  return new AppError('bad-input', `${option} needs ${beside}.`);
 }
 
 async function decideNow(at: Place, { ids, word }: Asked): Promise<void> {
@@ -115,7 +99,7 @@ async function decide({ app, memory }: Place, request: ReviewRequest): Promise<R
 
 function exitOf({ outcome, decided }: ReviewReport): number {
   if (outcome === 'busy') return EXIT.later;
-  const isDone = (each: Decided) => ['accepted', 'edited', 'rejected'].includes(each.outcome);
+  const isDone = (each: Decided) => ['accepted', 'rejected'].includes(each.outcome);
   return decided.every(isDone) ? EXIT.fine : EXIT.attention;
 }
 

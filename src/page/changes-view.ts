@@ -2,8 +2,8 @@
 // memories or of one: by which cause, in which lines, and with what takes it back. One change alone is told with all its lines.
 
 import { html } from 'hono/html';
-import { type ShownProposal, shownProposals } from '../../jobs/dream/dream-approval.ts';
 import type { DreamOutput, ToldOperation } from '../../jobs/dream/dream-landing.ts';
+import { type ShownProposal, shownProposals } from '../../jobs/review.ts';
 import { AppError } from '../base/errors.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { dayOf, formatIn } from '../base/time.ts';
@@ -150,8 +150,8 @@ ${waiting.length > items.length ? html`<p class="dim">${waiting.length - items.l
 function proposalItem(at: At, memory: Place, proposal: ShownProposal): Html {
   const { id, kind, topic, reason, at: proposedAt, state, why, lines, entries, diff } = proposal;
   const isStale = state === 'stale';
-  const decide = (word: string, button: Html, field: unknown = '') =>
-    form(at, { action: '/do/review', fields: { memory: memory.id, id, word } }, html`${field}${button}`);
+  const decide = (word: string, button: Html) =>
+    form(at, { action: '/do/review', fields: { memory: memory.id, id, word } }, button);
   const source = (entry: string, saidAt: string) =>
     html`<a href="/memory/${memory.id}/entry/${entry}">${when(saidAt, at)}</a>`;
   return html`<li class="card proposal" id="${id}"><p class="meta"><span class="tag">${ASKED[kind] ?? kind}</span> ${topic ? html`<span class="said">${topic}</span> · ` : ''}<span class="said">${memory.title}</span> · ${when(proposedAt, at)}</p>
@@ -162,13 +162,7 @@ ${isStale ? html`<p class="problem">It is outdated: <span class="said">${why}</s
 ${entries.slice(0, 8).map(({ id: entry, text, at: saidAt, quotes, speakers }) => html`<div class="entry">${lines.some((line) => withoutMark(line) === text) ? '' : html`<p>${inlineMarkdown(text)}</p>`}${quotes.map((quote, n) => html`${quote === text ? '' : quoted(quote)}<p class="meta">said by ${saySpeaker(speakers[n])}, ${source(entry, saidAt)}</p>`)}${quotes.length === 0 ? html`<p class="meta">written by a person, ${source(entry, saidAt)}</p>` : ''}</div>`)}
 ${diff ? html`<details id="w-${id}" ${lines.length === 0 ? html`open` : ''}><summary>What would change</summary>${shownDiff(diff)}</details>` : ''}
 <div class="actions">${isStale ? '' : decide('accept', html`<button class="primary">Accept</button>`)}${decide('reject', html`<button class="danger">Reject</button>`)}</div>
-${isStale || (lines.length === 0 && kind !== 'drop') ? '' : html`<details id="e-${id}"><summary>Edit</summary>${decide('edit', html`<button class="primary">Do it in these words</button>`, inYourWords(proposal))}</details>`}</li>`;
-}
-
-function inYourWords({ kind, lines, entries }: ShownProposal): Html {
-  const words = (lines.length > 0 ? lines : entries.map(({ text }) => text)).join('\n');
-  return html`<label>In your words<textarea name="text" rows="3" dir="auto">
-${words}</textarea></label>${kind === 'drop' ? html`<label>Topic it goes into<input name="topic"></label>` : ''}`;
+</li>`;
 }
 
 function shownDiff(diff: string): Html {

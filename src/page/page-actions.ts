@@ -2,7 +2,6 @@
 // go then, with a word that says what was done and takes it back; or a view, where a person must look before it is done.
 
 import { randomBytes } from 'node:crypto';
-import type { Word } from '../../jobs/review.ts';
 import { AppError, describeError, isAppError } from '../base/errors.ts';
 import { redact } from '../base/secrets/redact-text.ts';
 import { sayCount } from '../base/text/wording.ts';
@@ -148,20 +147,15 @@ async function undoJob({ at, memory, field }: Asked): Promise<Done> {
 
 async function decide({ at, memory, field }: Asked): Promise<Done> {
   const { id, row } = memory();
-  const words: Record<string, Word> = {
-    accept: { kind: 'accept' },
-    reject: { kind: 'reject' },
-    edit: { kind: 'edit', text: field('text'), topic: field('topic') || undefined },
-  };
-  const word = Object.hasOwn(words, field('word')) ? words[field('word')] : undefined;
-  if (!word) throw new AppError('bad-input', 'Choose accept, reject or edit.');
+  const kind = field('word');
+  if (kind !== 'accept' && kind !== 'reject') throw new AppError('bad-input', 'Choose accept or reject.');
   const ids = field('id') === 'all' ? undefined : [field('id')];
   const { app } = at;
-  const decided = await withoutDreams(app, row, (claim) => app.review(row, { ids, word, claim }));
+  const decided = await withoutDreams(app, row, (claim) => app.review(row, { ids, word: { kind }, claim }));
   const done = decided.filter(({ job }) => job !== null);
   const [first] = done;
   const left = decided.filter(({ job }) => job === null);
-  const did = { accept: 'accepted', reject: 'rejected', edit: 'done in your words' }[word.kind];
+  const did = { accept: 'accepted', reject: 'rejected' }[kind];
   const text = [
     ...(done.length > 0 ? [`${sayCount(done.length, 'proposal')} ${did}.`] : []),
     ...left.map(({ why }) => `Not done: ${why}`),

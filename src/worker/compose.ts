@@ -8,7 +8,7 @@ import type { ExtractDeps, ExtractReport, ExtractRequest, LearnAgainRequest } fr
 import type { ForgetRequest } from '../../jobs/forget.ts';
 import type { RedactRequest } from '../../jobs/redact.ts';
 import type { RememberRequest } from '../../jobs/remember.ts';
-import type { Decided, ReviewRequest } from '../../jobs/review.ts';
+import type { ReviewRequest } from '../../jobs/review.ts';
 import type { ShareReport } from '../../jobs/share.ts';
 import type { UndoRequest } from '../../jobs/undo.ts';
 import { aroundRequests, NO_USAGE, requireAccess } from '../agent/agent-types.ts';
@@ -344,8 +344,7 @@ export async function openApp(given: Config, parts: Parts = {}) {
     async review(memory: MemoryRow, request: ReviewRequest) {
       const { review } = await import('../../jobs/review.ts');
       const decided = await review(request, { memories, memory, requestTokens: config.excerptTokens });
-      const isDone = ({ outcome }: Decided) => outcome === 'accepted' || outcome === 'edited';
-      for (const { job } of decided.filter(isDone)) await shareAfter(memory, job);
+      for (const { outcome, job } of decided) if (outcome === 'accepted') await shareAfter(memory, job);
       return decided;
     },
     redact: async (request: RedactRequest) => (await import('../../jobs/redact.ts')).redact(request, { memories }),

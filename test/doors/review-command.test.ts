@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { ShownProposal } from '../../jobs/dream/dream-approval.ts';
+import type { ShownProposal } from '../../jobs/review.ts';
 import { type TestApp, testApp } from '../support/app.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';
@@ -28,7 +28,7 @@ async function proposed(prompts = PROMPTS): Promise<TestApp & { shown: ShownProp
 const idOf = ({ shown }: { shown: ShownProposal[] }, topic: string) =>
   shown.find((each) => each.topic === `${topic}.md`)?.id ?? '';
 
-test('each is shown whole, and accepted, rejected and reworded by its id', async () => {
+test('each is shown whole, and accepted and rejected by its id', async () => {
   const testing = await proposed();
   const { environment, dir } = testing;
   const [facts, profile] = [idOf(testing, 'project-facts'), idOf(testing, 'user-profile')];
@@ -53,31 +53,12 @@ test('each is shown whole, and accepted, rejected and reworded by its id', async
     environment,
   );
   expect(rejected).toMatchObject({ code: 0, stdout: expect.stringContaining('rejected') });
-  const id = idOf(testing, 'working-agreements');
-  await runHere(['review', '--edit', id, '--text', '- Use pnpm here, not npm, always.'], environment);
-  expect(readFileSync(join(dir, 'working-agreements.md'), 'utf8')).toContain('\n- Use pnpm here, not npm, always.');
+  await runHere(['review', '--accept-all'], environment);
+  expect(readFileSync(join(dir, 'working-agreements.md'), 'utf8')).toContain('\n- Always use pnpm');
   expect(await runHere(['review'], environment)).toMatchObject({
     code: 0,
     stdout: `Nothing waits for your answer in ${dir}.\n`,
   });
-});
-
-test('words that cannot be a line are refused, and what is proposed waits as before', async () => {
-  const testing = await proposed(PROMPTS.slice(0, 1));
-  const { environment, dir } = testing;
-  const edit = (text: string) =>
-    runHere(['review', '--edit', idOf(testing, 'working-agreements'), '--text', text], environment);
-  for (const [text, said] of [
-    ['', 'No text was given. To leave it out, reject it.'],
-    ['Never npm. --> or so', 'That cannot be a line: it must not hold a comment.'],
-    ['w'.repeat(1_001), 'That cannot be a line: it must have at most 1000 characters.'],
-  ] as const)
-    expect(await edit(text)).toMatchObject({ code: 3, stdout: expect.stringContaining(said) });
-  expect(await edit('Always pnpm here.')).toMatchObject({
-    code: 0,
-    stdout: expect.stringMatching(/edited; nocturne undo job_/),
-  });
-  expect(readFileSync(join(dir, 'working-agreements.md'), 'utf8')).toContain('- Always pnpm here.');
 });
 
 /** While another process dreams there. */
@@ -110,11 +91,9 @@ test('what is stale or unknown is told with exit code 3 and changes nothing', as
 
 test.each([
   [['--because', 'x']],
-  [['--text', 'x']],
   [['--accept', 'prop_00000000', '--reject-all']],
   [['--accept-all', '--reject-all']],
   [['--reject', 'prop_00000000', '--accept-all']],
-  [['--edit', 'prop_00000000', '--text', 'x', '--reject-all']],
 ])('review %j is refused', async (args) => {
   const { environment } = await testApp();
   const { code, stdout } = await runHere(['review', ...args], environment);

@@ -3,9 +3,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { shownProposals } from '../../../jobs/dream/dream-approval.ts';
 import { forget } from '../../../jobs/forget.ts';
-import { review } from '../../../jobs/review.ts';
+import { review, shownProposals } from '../../../jobs/review.ts';
 import { undo } from '../../../jobs/undo.ts';
 import { lineId } from '../../../src/memory/text/topic.ts';
 import { inNights, type Nights, put } from '../../support/night-world.ts';
