@@ -73,8 +73,8 @@ function closingOf(said: string, answer: string): string {
   return sentences.slice(from, question + 1).join('\n');
 }
 
-/** So much of a message around a quote is read with it. */
-const MOST_CHARS = 300;
+/** So much of a message around a quote is read with it, and so much stands together. */
+export const PASSAGE_CHARS = 300;
 const QUOTATION = /["“„«「『]/;
 const A_QUESTION = 'that it is a question';
 
@@ -96,7 +96,7 @@ function bearing(each: Quoted, candidate: Candidate): { says: string; leftOut?: 
 /** A quote with what stands around it in the message, as long as that is short. */
 function around(text: string, quote: string): string {
   const source = foldSpace(text);
-  const [at, room] = [source.indexOf(quote), MOST_CHARS - quote.length];
+  const [at, room] = [source.indexOf(quote), PASSAGE_CHARS - quote.length];
   return at < 0 || room <= 0 ? quote : source.slice(Math.max(0, at - room / 2), at + quote.length + room / 2);
 }
 
@@ -194,8 +194,8 @@ function borrowedFault({ text, shown }: Candidate): string | null {
 
 /** A text in passages that overlap: what one speaker says stands together, single words stand anywhere. */
 function windowsOf(text: string): string[] {
-  const count = Math.ceil(text.length / (MOST_CHARS / 2));
-  return Array.from({ length: count }, (_, at) => text.slice((at * MOST_CHARS) / 2, (at / 2 + 1) * MOST_CHARS));
+  const count = Math.ceil(text.length / (PASSAGE_CHARS / 2));
+  return Array.from({ length: count }, (_, at) => text.slice((at * PASSAGE_CHARS) / 2, (at / 2 + 1) * PASSAGE_CHARS));
 }
 
 // Values.
@@ -308,7 +308,6 @@ function isDictated(value: string, { quoted, shown }: Candidate): boolean {
 
 /** So much of a text stands in one passage of what a tool said: that says it, and whoever looks finds it. */
 const READ_SHARE = 0.8;
-export const PASSAGE_CHARS = 300;
 
 /** Whether a text of a tool says what a text says, or holds a quote. */
 export function isReadIn(text: string, quote: string, whole: string): boolean {
@@ -318,10 +317,6 @@ export function isReadIn(text: string, quote: string, whole: string): boolean {
   const [lower, words] = [result.toLowerCase(), unitsOf(text)];
   if (words.filter((word) => lower.includes(word.slice(0, STEM_CHARS))).length < words.length * READ_SHARE)
     return false;
-  return asRead(result).some((seen) =>
-    Array.from({ length: Math.ceil(seen.length / (PASSAGE_CHARS / 2)) }, (_, at) =>
-      seen.slice((at * PASSAGE_CHARS) / 2, (at / 2 + 1) * PASSAGE_CHARS),
-    ).some((passage) => carriedShare(text, [passage]) >= READ_SHARE),
-  );
+  return asRead(result).some((seen) => windowsOf(seen).some((passage) => carriedShare(text, [passage]) >= READ_SHARE));
 }
 const MOST_READ = 20_000;

@@ -4,7 +4,7 @@
 // session, so that half of the words are enough. Pure: what may be done is decided in operation-rules.ts.
 
 import type { Day } from '../base/time.ts';
-import { claimsSpeaker } from './languages.ts';
+import { claimsSpeaker, hasCondition, isDenied } from './languages.ts';
 import type { Found } from './lessons.ts';
 import { distinctValues, isValueIn, literals, valuesIn } from './literals.ts';
 import {
@@ -201,9 +201,26 @@ const SHOWN_PART = 1 / 2;
 /** What is shorter says nothing by itself. */
 const CLAUSE_WORDS = 3;
 
+/** What stands in brackets, or behind the last semicolon: of a habit its occasions. */
+const OCCASIONS = /\s*\([^()]*\)|;[^;]*?(?=\.?$)/g;
+
+/** What of a line must not be lost: of a habit that one session showed all but its occasions. */
+export const lastingIn = ({ text, seenOnce, sources = [] }: KnownLine) =>
+  seenOnce !== undefined && sources.every(({ found }) => !found) ? text.replace(OCCASIONS, '') : text;
+
+/** A line without the occasions that only one session showed, where all else is certain by it; what denies or limits stays. */
+export function withoutOccasions(text: string, of: { cited: KnownEntry[]; carried: KnownLine[] }): string {
+  if (of.cited.some(({ found }) => found)) return text;
+  const isUnsure = (part: string) => certaintyOf(part, of).unsure.length > 0;
+  const rest = text.replace(OCCASIONS, (part) =>
+    isUnsure(part) && !isDenied(part) && !hasCondition(part) ? '' : part,
+  );
+  return rest !== text && certaintyOf(rest, of).isCertain && !isUnsure(rest) ? rest : text;
+}
+
 /** Whether a text says all that a line says, word by word. */
 export function keepsAllOf(old: KnownLine, text: string, share = 1): boolean {
-  const isThere = valuesIn(old.text).every((value) => isValueIn(value, text));
+  const isThere = valuesIn(lastingIn(old)).every((value) => isValueIn(value, text));
   return isThere && shareIn(old.text, text) >= share && !isOpposite(old.text, text);
 }
 
@@ -230,24 +247,17 @@ export function wholeOf<Line extends KnownLine>(
   renames: [string, string][] = [],
 ): Line | undefined {
   if (line.entries.length > 0) return undefined;
-  const isWhole = (text: string) => strayIn(line.text, text) === null && !isOpposite(text, line.text);
+  const isWhole = (text: string) => saysInOrder(text, line.text) && !isOpposite(text, line.text);
   return [...out].find(({ text, isPersons }) => !isPersons && [text, ...renamedIn(text, renames)].some(isWhole));
 }
 
-/** The first word of a line that another does not say in its place, with how many it says before; null where it says all. */
-function strayIn(line: string, text: string): { word: string; before: number } | null {
+/** Whether a text says the words of a line in their order. */
+function saysInOrder(text: string, line: string): boolean {
   const wordsOf = (some: string) => some.replaceAll('`', '').split(/[.,;:]*\s+|[.,;:]+$/);
   const words = wordsOf(line).filter((word) => word !== '');
-  let before = 0;
-  for (const word of wordsOf(text)) if (word === words[before]) before += 1;
-  const word = words[before];
-  return word === undefined ? null : { word, before };
-}
-
-/** Which word keeps a line from being what is left of one of these; empty where none of them goes. */
-export function sayStray({ text }: NewLine, out: KnownLine[]): string {
-  const strays = out.flatMap((old) => strayIn(text, old.text) ?? []).sort((a, b) => b.before - a.before);
-  return strays[0] ? `; ${JSON.stringify(strays[0].word)} does not stand in its place there` : '';
+  let said = 0;
+  for (const word of wordsOf(text)) if (word === words[said]) said += 1;
+  return said === words.length;
 }
 
 const PATH = /[^/]\/[^/]/;

@@ -21,7 +21,7 @@ import {
   WORDS_OF_SUBJECT,
   wayProven,
 } from './way-rules.ts';
-import { carriedShare, contentWords, countSharedWords, isNegated, shareIn } from './words.ts';
+import { carriedShare, contentWords, countSharedWords, isNegated, shareIn, sharesTopic } from './words.ts';
 
 /** Why an entry is no lesson of its kind; else what its calls show. */
 export function provenLesson(candidate: Candidate, found: Found): Judged {
@@ -126,10 +126,10 @@ function placeProven({ candidate, tried, calls }: Lesson): Judged {
     ({ call: { at, tried: place }, value }) =>
       isAgents(place) && tried.slice(at + 1).some((each) => isMet(value, each)),
   );
-  return isSearched || isTogether || isReported
+  return isSearched || isTogether || isReported || isOfKnown(candidate)
     ? []
     : no(
-        `evidence: a place is what took a search: ${SEARCHES} different calls or more, of which the quoted one is the first that names ${JSON.stringify(first.value)}; or ${SEARCHES} places or more that belong together, each worked on before and named in the quoted result; or what an issue, a pull request or a page reports, with its number or address in the text. One look tells this; leave it out.`,
+        `evidence: a place is what took a search: ${SEARCHES} different calls or more, of which the quoted one is the first that names ${JSON.stringify(first.value)}; or ${SEARCHES} places or more that belong together, each worked on before and named in the quoted result; or what an issue, a pull request or a page reports, with its number or address in the text; or by what a line of memory is over, which "changes" copies. One look tells this; leave it out.`,
       );
 
   /** The call whose result tells a value: the quoted one; of what the agent says the first that does, as most results are not shown. */
@@ -140,6 +140,10 @@ function placeProven({ candidate, tried, calls }: Lesson): Judged {
     return found && found.result.position < (said.source.position ?? 0) ? { at, tried: found } : undefined;
   }
 }
+
+/** Whether a line of memory is over by it: what one look tells is worth keeping where memory says otherwise. */
+const isOfKnown = ({ entry: { changes = '' }, text, options }: Candidate) =>
+  options.isRemembered?.(changes) === true && sharesTopic(changes, text);
 
 /** Whether a call has a subagent do something. */
 const isAgents = ({ act: { isCommand, programs } }: Pick<TriedCall, 'act'>) =>
@@ -183,7 +187,7 @@ function reasonProven({ candidate, tried, calls }: Lesson): Judged {
     return result.position < order && isReadIn(text, own.quote, result.text) && !isReadIn(text, own.quote, call.text);
   };
   const read = tried.find((each) => !isAgents(each) && isReadThere(each));
-  if (read)
+  if (read && !isOfKnown(candidate))
     return no(
       `text: what ${JSON.stringify(read.act.does.slice(0, 80).toWellFormed())} printed says this; whoever looks there finds it. Say what it led to here, or leave it out.`,
     );

@@ -22,6 +22,7 @@ import {
   type KnownLine,
   keepsAllOf,
   knownEntries,
+  lastingIn,
   linesIn,
   linesOut,
   type NewLine,
@@ -32,7 +33,6 @@ import {
   renamedIn,
   renamesOf,
   saidBy,
-  sayStray,
   sessionOf,
   topicOfLine,
   topicsLosing,
@@ -225,7 +225,7 @@ function* remainsFaults(id: string, put: Put, { operations, context }: Night): F
   const entries = knownEntries(context, entryIds(put));
   const coming = operations.flatMap(linesIn).map(({ text }) => text);
   const told = [...coming, ...(put.over ?? []), ...entries.flatMap((entry) => [...saidBy(entry), entry.changes ?? ''])];
-  const lost = missingIn(lastingValues(known.text, newestAt(known.sources ?? [])), told);
+  const lost = missingIn(lastingValues(lastingIn(known), newestAt(known.sources ?? [])), told);
   const asked = 'keep it in a line, or where it is no longer true, name it in "over"';
   if (lost.length > 0) yield `line ${id} says ${list(lost)}, and no line would any more: ${asked}.`;
 }
@@ -247,7 +247,7 @@ function* lineFaults(line: NewLine, put: Put, night: Night): Faults {
   const renames = renamesOf(put, context);
   const whole = wholeOf(line, taken, renames);
   if (line.entries.length === 0 && !whole)
-    return yield `the line ${text} cites no entry: only what is left of a line in "out" may, its words in their order, without what changed${sayStray(line, taken)}.`;
+    return yield `the line ${text} cites no entry: only what is left of a line in "out" may, its words in their order, without what changed.`;
   const cited = knownEntries(context, line.entries).map((entry) => withAgain(entry, out));
   if (cited.length < line.entries.length) return;
   const others = cited.filter(({ by }) => by !== 'human' && by !== 'person');
@@ -282,7 +282,10 @@ function* lineFaults(line: NewLine, put: Put, night: Night): Faults {
   if (unsaid.length > 0) yield `nothing that ${text} rests on says ${list(unsaid)}: word it as it was said.`;
   const once = isCertain ? unsure.filter((clause) => !unsaid.includes(clause)) : [];
   if (once.length > 0) yield `of ${text}, which was said, one session only showed ${list(once)}: ${APART}.`;
-  const apart = /^open:/i.test(line.text) ? null : apartIn(line.text, [...cited, ...carried]);
+  // When it was said parts nothing.
+  const said = [...days, ...cited.map(({ at }) => at.slice(0, 10))];
+  const dateless = said.reduce((left, day) => left.replaceAll(day, ''), line.text);
+  const apart = /^open:/i.test(line.text) ? null : apartIn(dateless, [...cited, ...carried]);
   if (apart) yield `the line ${text} puts ${list(apart)} together: keep them apart.`;
   for (const entry of isStated ? [] : cited) {
     const isShown = [...carried, ...cited].every((habit) => habit === entry || isSameHabit(habit.text, entry));
@@ -321,10 +324,19 @@ function* lostFaults(put: Put, { operations, context }: Night): Faults {
     const isOfIt = written.length === 0 || sharesTopic(saidBy(entry).join('\n'), written.join('\n'));
     if (entry.strength === 'stated' && !isOfIt) yield `no line that cites ${id} says anything of it.`;
     const elsewhere = operations.flatMap(linesIn).flatMap((line) => (line.entries.includes(id) ? line.text : []));
+    // Who shows a habit again adds nothing to its line.
+    if (entry.strength === 'implied' && !entry.found && carriesHabit(put, context)) continue;
     const lost = missingIn(lastingValues(text, at), [...elsewhere, ...old, ...(put.over ?? []), changes]);
     if (lost.length > 0) yield `its lines lose ${list(lost)} of ${id}: keep it letter for letter.`;
   }
 }
+
+/** Whether a line that goes stands on in one that comes. */
+const carriesHabit = (put: Put, context: DreamContext) =>
+  linesOut(put).some((id) => {
+    const known = topicOfLine(id, context, put.topic)?.lines.get(id);
+    return known !== undefined && carrierOf(known, put, context) !== undefined;
+  });
 
 // Entries that are dropped, and names.
 

@@ -57,6 +57,11 @@ const shown = (tried: TriedCall, proves: Proof): Proven => ({
 const OF_THE_MOMENT =
   /\b(?:ECONNRESET|ECONNREFUSED|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENETUNREACH|could not resolve host|temporary failure|connection (?:timed out|reset|refused)|network is unreachable|rate limit|too many requests|service unavailable|timed? ?out|TLS handshake|no space left|index\.lock|deadlock)\b|\b(?:429|502|503|504)\b/i;
 
+/** What a shell says of a directory that is not there; whatever runs behind a `cd` that says no such thing found it. */
+const NO_DIRECTORY = /\bcd: .*(?:no such file|not a directory|can['’]t cd)/i;
+const hasMoved = ({ act, result }: TriedCall) =>
+  /^cd\s/.test(act.does) && (act.ended === 'worked' || act.ended === 'ran') && !NO_DIRECTORY.test(result.text);
+
 export function wayProven(lesson: Lesson): Judged {
   const { candidate, calls, tried } = lesson;
   const { entry, text } = candidate;
@@ -77,9 +82,11 @@ export function wayProven(lesson: Lesson): Judged {
       ? [{ ...call, tried: { ...call.tried, act: { ...act, does } } }]
       : [];
   });
-  const pairs = errors.flatMap((error) =>
-    worked.filter(({ at, tried }) => at > error.at && isWayFrom(error, tried, at)).map((good) => ({ error, good })),
-  );
+  const pairs = errors.flatMap((error) => {
+    const moved = NO_DIRECTORY.test(error.quoted.quote) ? calls.filter(({ tried }) => hasMoved(tried)) : [];
+    const ways = [...worked.filter(({ at, tried }) => isWayFrom(error, tried, at)), ...moved];
+    return ways.filter(({ at }) => at > error.at).map((good) => ({ error, good }));
+  });
   if (pairs.length === 0)
     return no(
       `evidence: a way needs a later call of the same program or file that its tool marks as good; of another program only soon after, where the error says that the first is missing and the text names it. ${worked.length === 0 ? 'No quoted call is marked as good (where a later command hides its end, it may be a reason)' : `${JSON.stringify(worked[0]?.tried.act.does.slice(0, 80))} is none of these`}. Quote one that is, or leave it out.`,

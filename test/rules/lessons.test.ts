@@ -41,6 +41,15 @@ $ cd /d/posh/src && gofmt -l ./color && go vet ./color → ok
 - way Below \`src\`: \`cd src && go mod tidy\` fails with 'cd: src: No such file'; \`cd /d/posh/src && gofmt -w ./color\` works. ‖ r1 cd: src: No such file ‖ m2 pwd && go mod tidy && gofmt -l ./color
 = stands in neither of the two calls
 
+of a directory that was not there the way is a later call that moved elsewhere and ran, whatever hides its end
+! cd src && go mod tidy → Exit code 1\\ncd: src: No such file or directory
+$ cd /d/posh && git status | head -3 → clean
++ way A relative \`cd src\` fails the second time ('cd: src: No such file or directory'): use \`cd /d/posh\`. ‖ r1 cd: src: No such file or directory ‖ m2 cd /d/posh && git status | head -3
+! cd src && go mod tidy → Exit code 1\\ngo.mod is not tidy
+$ cd /d/posh && git status | head -3 → clean
+- way A relative \`cd src\` fails (go.mod is not tidy): use \`cd /d/posh\`. ‖ r1 go.mod is not tidy ‖ m2 cd /d/posh && git status | head -3
+= needs a later call
+
 all that is wrong with one is told at once, each value and each quote of it by itself
 ! pnpm test → Exit code 1\\nNo projects matched the filters in /repo
 $ cd services/api && pnpm test → 12 passed
@@ -105,6 +114,18 @@ ${SEARCH}
 $ rg -l invoice packages → packages/letters/templates/invoice_mail.hbs
 . It is packages/letters/templates/invoice_mail.hbs.
 + place The invoice mail is made of \`packages/letters/templates/invoice_mail.hbs\`. ‖ m4 It is packages/letters/templates/invoice_mail.hbs
+
+one look is enough for what a line of memory is over by
+$ git log --oneline -3 → 30c566f feat: export (#24)
+told PR #24 (export) is a draft on branch export.
+changes PR #24 (export) is a draft on branch export.
++ place Export (#24) is on main by now. ‖ r1 feat: export (#24)
+told PR #24 (export) is a draft on branch export.
+changes The mill runs on water.
+- place Export (#24) is on main by now. ‖ r1 feat: export (#24)
+= One look tells this
+- place Export (#24) is on main by now. ‖ r1 feat: export (#24)
+= by what a line of memory is over
 
 a place in a home is found by its home or by \`~\`
 ${SEARCH}

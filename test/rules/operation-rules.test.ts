@@ -105,7 +105,7 @@ what is left of a line names the other of two paths, of which neither gave way
 put \`src/auth.ts\` is generated, \`src/mail.ts\` is not.
 put Never edit \`src/mail.ts\` by hand.
 over src/auth.ts
-! does not stand in its place there
+! cites no entry
 
 a path that came is put back as the one that gave way
 - Run \`src/mail.ts\` first.
@@ -113,7 +113,7 @@ a path that came is put back as the one that gave way
 put \`src/auth.ts\` is replaced by \`src/mail.ts\`.
 put Run \`src/auth.ts\` first.
 over src/mail.ts
-! does not stand in its place there
+! cites no entry
 
 a person's line goes
 - (person's) Use npm.
@@ -174,13 +174,6 @@ a line that cites nothing is no rest of one that goes
 put Use pnpm in the api.
 put Use yarn in the web.
 ! cites no entry
-
-which word a line that cites nothing says beyond the one that goes
-- Use npm in the api, linked by \`ln -s api ~/lib/api\`.
-~ Use pnpm in the api.
-put Use pnpm in the api.
-put Use npm, linked straight to \`~/lib/api\`.
-! "straight" does not stand in its place there
 
 a path that no entry names beside the old one is no rename
 - Check with \`go build -X a.io/x/sync/cmd/version\`.

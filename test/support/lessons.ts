@@ -59,6 +59,7 @@ export async function proposed(
       messages: () => excerpt.sources.values(),
       tried: () => excerpt.tried,
       told,
+      isRemembered: (text) => told.includes(text),
       redact: asIs,
     },
   );

@@ -25,6 +25,7 @@ import {
   topicOfLine,
   wholeOf,
   withAgain,
+  withoutOccasions,
 } from '../../rules/dream-context.ts';
 import { cutDescription } from './index-file.ts';
 import { faultsOf, operationSchema, proposalListSchema, sayUnplaced } from './operations.ts';
@@ -220,12 +221,18 @@ function asMeant(operations: Operation[], context: DreamContext): Operation[] {
     const topic = context.topics.has(name) ? name : (renamed.get(name) ?? each.topic);
     const cited = entryIds(each).filter((id) => context.entries.has(id));
     const taken = linesOut(each).flatMap((id) => topicOfLine(id, context, topic)?.lines.get(id) ?? []);
-    const lines = linesIn(each).map(({ text, entries }): NewLine => {
-      const line = { text: withoutMark(text) || text, entries };
-      const isWhole = entries.length > 0 || wholeOf(line, taken, renamesOf(each, context)) !== undefined;
-      return isWhole ? line : { ...line, entries: cited };
+    const lines = linesIn(each).map(({ text: given, entries }): NewLine => {
+      const text = withoutMark(given) || given;
+      const renames = renamesOf(each, context);
+      // What only has another name in it rests on what it rested on.
+      const isWhole = (renames.length > 0 || entries.length === 0) && wholeOf({ text, entries: [] }, taken, renames);
+      if (isWhole) return { text, entries: [] };
+      const own = entries.length > 0 ? entries : cited;
+      return { text: withoutOccasions(text, { cited: knownEntries(context, own), carried: taken }), entries: own };
     });
     const put = { ...begun.get(name), ...each, topic, in: lines };
+    const left = cited.filter((id) => !entryIds(put).includes(id));
+    if (left.length > 0) put.entries = [...(each.entries ?? []), ...left];
     return put.description ? { ...put, description: cutDescription(saidDescription(put, meant, context)) } : put;
   });
 }

@@ -44,6 +44,29 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     expect(await here.file('review.md')).toMatch(/- Seen once, 2026-11-2\d: The user has every change/);
   });
 
+  it('shown on another occasion it is plain at once, and says no occasion that only one session had', async (here) => {
+    const on = (occasion: string) => `Bump all versions where a branch brings features (${occasion}).`;
+    const said = (text: string, session: string): Said => ({ ...shows(session), text });
+    const first = on('asked for on `add-mill`');
+    await here.night([said(first, 'one')], ([id]) => [put(id, first, REVIEW)]);
+    const marked = isMarked(`Seen once, 2026-11-20: ${first}`);
+    const { requests } = await here.night([said(on('missed on `old-press`'), 'two')], ([id]) => [
+      put(id, on('asked for on `add-mill`, missed on `old-press`'), marked),
+    ]);
+    expect(requests).toHaveLength(1);
+    expect(await here.file('review.md')).toContain('- Bump all versions where a branch brings features.\n');
+  });
+
+  it('shown on another occasion with a bound it is refused, as what is left would say more', async (here) => {
+    const said = (text: string, session: string): Said => ({ ...shows(session), text });
+    const first = 'Bump all versions where a branch brings features.';
+    await here.night([said(first, 'one')], ([id]) => [put(id, first, REVIEW)]);
+    const marked = isMarked(`Seen once, 2026-11-20: ${first}`);
+    const bound = 'Bump all versions where a branch brings features (not for the docs folder).';
+    const { requests } = await here.night([said(bound, 'two')], ([id]) => [put(id, bound, marked)]);
+    expect(told(requests[1])).toContain('one session only showed');
+  });
+
   it('of a line of which another session shows a part, that part is plain, and the other stays marked', async (here) => {
     const [tests, linter] = ['Writes the tests first.', 'Runs the linter skill before a push.'];
     const both = `${tests} ${linter}`;
