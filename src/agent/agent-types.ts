@@ -65,9 +65,6 @@ export interface AgentPorts {
   runProgram?(task: ProgramTask): Promise<ProgramAnswer>;
 }
 
-/** Of a request to the model: it is asked (undefined), it answered (null), or it refused. */
-export type RequestNews = Refusal | null | undefined;
-
 export interface Refusal {
   status: number;
   /** The pause that the server asks for. */

@@ -12,7 +12,7 @@ import type { MemoryRow } from '../memory/memories.ts';
 import { MEMORY_SCOPES, type MemoryScope, notOfWorkingTree, scopeDir } from '../memory/places.ts';
 import { shortId } from '../memory/short-ids.ts';
 import { canAsk, confirm } from '../terminal/ask.ts';
-import { exitFor, note, print, tellProgress } from '../terminal/output.ts';
+import { exitFor, note, print } from '../terminal/output.ts';
 import { NETWORK_RISK, shellWord } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import type { Parts } from '../worker/job-bounds.ts';
@@ -94,7 +94,7 @@ export async function withApp<T>(
   if (options.instructions !== undefined && config.model === 'offline')
     note('nocturne: --instructions does nothing here: the offline model follows fixed rules.');
   const startedBy = agentOfShell(config.environment) ? 'program' : 'person';
-  const app = await openApp(config, { startedBy, onRequest: tellProgress, ...parts });
+  const app = await openApp(config, { startedBy, ...parts });
   if (app.db.trouble) note(`nocturne: ${app.db.trouble}`);
   if (app.db.engine === 'sqlite' && isOnNetwork(config.home))
     note(`nocturne: ${config.home} is on a network file system. ${NETWORK_RISK}`);

@@ -90,7 +90,7 @@ async function learnAgainNow(app: App, requests: LearnAgainRequest[], options: C
   process.exitCode ||= exitFor(outcomes);
 }
 
-const LATER_JSON = 'one line per piece of work: { memory, kind, key, isNotified }';
+const LATER_JSON = 'one line per piece of work: { memory, kind, key }';
 
 interface DreamOptions extends CommonOptions {
   dryRun?: boolean;
@@ -328,28 +328,23 @@ export async function enqueueExtract(
 }
 
 async function tell(app: App, waiting: Waiting[], { json }: { json?: boolean }): Promise<void> {
-  const isNotified = await ring(app, waiting);
+  await ring(app, waiting);
   for (const { memory, kind, key } of waiting) {
     const { name, place } = await workNames(app, { kind, key, memory });
-    print(json ? { memory: place, kind, key, isNotified } : `${name} waits in ${place}`);
+    print(json ? { memory: place, kind, key } : `${name} waits in ${place}`);
   }
 }
 
-/** Whether a queue was told. */
-async function ring(app: App, waiting: Waiting[]): Promise<boolean> {
+/** Tells the queue, where there is one. */
+async function ring(app: App, waiting: Waiting[]): Promise<void> {
   const { config, db, clock } = app;
-  if (!config.queueUrl) return false;
-  let isNotified = true;
+  if (!config.queueUrl) return;
   const wake = openWake({
     ...{ url: config.queueUrl, namespace: await queueNamespace(db, config.home), now: () => clock.now() },
-    onError(message) {
-      isNotified = false;
-      note(`Redis was not told: ${message} A worker finds it by itself.`);
-    },
+    onError: (message) => note(`Redis was not told: ${message} A worker finds it by itself.`),
   });
   for (const { kind, key, news, notBefore } of waiting) await wake.ring({ kind, key, news, at: new Date(notBefore) });
   await wake.close();
-  return isNotified;
 }
 
 /** Finds sessions and puts what is pending into the inbox. What cannot be read is named, and no failure. */

@@ -205,32 +205,31 @@ const cost: CommandSpec<CommonOptions & { month?: string }> = {
       { parse: parsed((text) => (isDay(`${text}-01`) ? text : undefined), 'Give a month as YYYY-MM.') },
     ],
   ],
-  json: '{ month, restoredAt, today, total, plan, forecast, days: [{ day, usd, tokens, requests, unfinished }], projects: [{ memory, project, … }], kinds: [{ kind, jobs, … }], jobs: [{ job, kind, memory, session, endedAt, … }], models: [{ model, prices, isPriced, … }], unfinished }, each with { usd, tokens, requests }',
+  json: '{ month, restoredAt, today, total, plan, forecast, days: [{ day, usd, tokens, requests, unfinished }], projects: [{ memory, project, … }], kinds: [{ kind, jobs, … }], models: [{ model, prices, isPriced, … }], unfinished }, each with { usd, tokens, requests }',
   more: `A day's total is what the limits count. Where it is more than all jobs together, the rest is shown as ${UNFINISHED}: of jobs that were stopped or still run, or whose answer never came. Models without a price are counted in tokens only.`,
   examples: ['cost', 'cost --month 2026-10'],
   async inApp(app, call) {
     const { db, clock, config } = app;
     const found = await monthCost({ ...config, sql: db, now: clock.now() }, call.options.month);
     const projects = await projectsOf(app, found);
-    const placeNamed = (memory: string | null) => projects.get(memory ?? '')?.place ?? null;
-    const named = <Row extends { memory: string | null }>(row: Row) => ({ ...row, memory: placeNamed(row.memory) });
     if (!call.options.json) {
       tellCost(app, found, projects);
       return;
     }
     const ofProjects = found.projects.map((each) => {
-      return { ...named(each), project: projects.get(each.memory ?? '')?.name ?? null };
+      const { place = null, name = null } = projects.get(each.memory ?? '') ?? {};
+      return { ...each, memory: place, project: name };
     });
-    print({ ...found, projects: ofProjects, jobs: found.jobs.map(named) });
+    print({ ...found, projects: ofProjects });
   },
 };
 
 type Projects = Map<string, { place: string; name: string }>;
 
 /** Memories by id: where each is, and whose it is. */
-async function projectsOf(app: App, { projects, jobs }: MonthCost): Promise<Projects> {
+async function projectsOf(app: App, { projects }: MonthCost): Promise<Projects> {
   const found: Projects = new Map();
-  for (const id of new Set([...projects, ...jobs].flatMap(({ memory }) => memory ?? []))) {
+  for (const id of projects.flatMap(({ memory }) => memory ?? [])) {
     const row = await memoryRow(app.db, id);
     found.set(id, row ? { place: placeOf(row), name: (await whoseMemory(app, row)).name } : { place: id, name: id });
   }
@@ -238,10 +237,10 @@ async function projectsOf(app: App, { projects, jobs }: MonthCost): Promise<Proj
 }
 
 function tellCost({ config }: App, found: MonthCost, projects: Projects): void {
-  const { month, today, total, plan, forecast, days, jobs, unfinished } = found;
+  const { month, today, total, plan, forecast, days, kinds, unfinished } = found;
   const name = formatIn(`${month}-15T12:00:00Z`, 'UTC', 'MMMM yyyy');
   const unknown = sayUnknown(found, config);
-  if (total.tokens === 0 && jobs.length === 0) {
+  if (total.tokens === 0 && kinds.length === 0) {
     print(`Nothing was spent in ${name}${unknown}.`);
     return;
   }
@@ -263,7 +262,7 @@ function tellCost({ config }: App, found: MonthCost, projects: Projects): void {
   );
   const ofProjects = found.projects.map((each): Row => [projects.get(each.memory ?? '')?.name ?? 'no project', each]);
   table('Project', [...ofProjects, ...rest]);
-  table('Job', [...found.kinds.map((each): Row => [`${KINDS[each.kind] ?? each.kind} (${each.jobs})`, each]), ...rest]);
+  table('Job', [...kinds.map((each): Row => [`${KINDS[each.kind] ?? each.kind} (${each.jobs})`, each]), ...rest]);
   const ofModels = found.models.map((each): Row => [each.model, each, each.isOnPlan ? 'your plan' : undefined]);
   table('Model', [...ofModels, ...rest]);
 }

@@ -130,17 +130,8 @@ async function isMeant(app: App, action: Action, { json, any }: UndoOptions): Pr
 }
 
 async function describe(app: App, report: UndoReport, options: CommonOptions): Promise<string> {
-  const short = (job: string) => shortId(app.db, 'job', job);
-  const name = `${report.kind} ${await short(report.job)}`;
-  const stays = await Promise.all(
-    report.stays.map(async ({ kind, name: what, by }) => {
-      const who = by.map(async (each) => {
-        const [job] = /\bjob_\w+/.exec(each) ?? [];
-        return job ? each.replace(job, await short(job)) : each;
-      });
-      return `  ${kind} ${what} (changed by ${(await Promise.all(who)).join(', ')})`;
-    }),
-  );
+  const name = `${report.kind} ${await shortId(app.db, 'job', report.job)}`;
+  const stays = report.stays.map(({ kind, name: what, by }) => `  ${kind} ${what} (changed by ${by.join(', ')})`);
   if (report.outcome === 'busy') return `${name}: busy; another process works on it. Try again when it is done.`;
   if (report.outcome === 'refused' || report.undo === null) {
     return [

@@ -1,4 +1,4 @@
-// What a month cost, by day, memory, kind of job, job and model, and what it will come to: sums over the requests of all machines.
+// What a month cost, by day, memory, kind of job and model, and what it will come to: sums over the requests of all machines.
 // A request without an answer, of a job under way or killed, counts with its upper bound, and is told apart as unfinished.
 // What the offline model was asked is no cost.
 
@@ -17,8 +17,6 @@ interface Part extends Sum {
   job: string;
   kind: string;
   memory: string | null;
-  session: string | null;
-  endedAt: string | null;
   model: string;
   isOnPlan: number;
   isSettled: number;
@@ -26,34 +24,29 @@ interface Part extends Sum {
 
 type CostDeps = { sql: Sql; now: Date; zone: string; prices?: Record<string, Price>; planRequests?: number };
 
-/** The forecast goes by so many whole days. */
-const FORECAST_DAYS = 7;
 const NOTHING: Sum = { usd: 0, tokens: 0, requests: 0 };
 
-const SELECT = `select made.day, made.job, case when made.job like 'check_%' then 'check' else coalesce(job.kind, 'other') end as kind, job.memory, session.name as session, job.ended_at as "endedAt", made.model,
+const SELECT = `select made.day, made.job, case when made.job like 'check_%' then 'check' else coalesce(job.kind, 'other') end as kind, job.memory, made.model,
   case when ' ' || made.scope || ' ' like '% plan %' then 1 else 0 end as "isOnPlan",
   case when made.settled_at is null then 0 else 1 end as "isSettled", count(*) as requests,
   cast(sum(case when settled_at is null then reserved_tokens else input + cached + made.output end) as bigint) as tokens,
   cast(sum(case when settled_at is null then reserved_usd else micro_usd end) as bigint) as usd
-  from call as made left join job on job.id = made.job left join session on session.id = job.session
-  where made.day >= ? and made.day <= ? and made.model <> 'offline' group by 1, 2, 3, 4, 5, 6, 7, 8, 9 order by 1, 2`;
+  from call as made left join job on job.id = made.job
+  where made.day >= ? and made.day <= ? and made.model <> 'offline' group by 1, 2, 3, 4, 5, 6, 7 order by 1, 2`;
 
-/** `asked`: an earlier month; default: this one. Rows come dearest first, days and jobs in their order, without what is unfinished. */
+/** `asked`: an earlier month; default: this one. Rows come dearest first, days in their order, without what is unfinished. */
 export async function monthCost({ sql, now, zone, prices, planRequests }: CostDeps, asked?: string) {
   const today = dayOf(now, zone);
   /** `YYYY-MM` */
   const month = asked ?? today.slice(0, 7);
   const isNow = month === today.slice(0, 7);
-  const since = [`${month}-01`, dayBefore(today, FORECAST_DAYS)].sort()[0] as Day;
-  const rows = await sql.all<Part>(SELECT, isNow ? since : `${month}-01`, `${month}-31`);
-  const all = rows.map((row) => ({ ...row, usd: row.usd / 1e6 }));
-  const parts = all.filter(({ day }) => day.startsWith(month));
+  const rows = await sql.all<Part>(SELECT, `${month}-01`, `${month}-31`);
+  const parts = rows.map((row) => ({ ...row, usd: row.usd / 1e6 }));
   const ofToday = parts.filter(({ day }) => day === today);
   const settled = parts.filter(({ isSettled }) => isSettled);
   const unfinished = (of: readonly Part[]) => sumOf(of.filter(({ isSettled }) => !isSettled));
   const onPlan = (of: readonly Part[]) => sumOf(of.filter((part) => part.isOnPlan));
   const { requests, tokens } = onPlan(parts);
-  const first = await sql.get<{ day: Day | null }>('select min(day) as day from call');
   return {
     month,
     /** When the database was restored in it: not all that was spent before is known; null: it was not. */
@@ -63,19 +56,12 @@ export async function monthCost({ sql, now, zone, prices, planRequests }: CostDe
     total: sumOf(parts),
     /** What agents' programs used on the person's plan, which costs no money; null: nothing. */
     plan: requests === 0 ? null : { requests, tokens, today: onPlan(ofToday).requests, ceiling: planRequests },
-    forecast: isNow ? forecast(all, { today, first: first?.day ?? today }) : null,
+    forecast: isNow ? forecast(parts, today) : null,
     days: grouped(parts, 'day', ({ day }, of) => ({ day, unfinished: unfinished(of) })),
     projects: grouped(settled, 'memory', ({ memory }) => ({ memory })).sort(dearest),
     kinds: grouped(settled, 'kind', ({ kind }, of) => {
       return { kind, jobs: new Set(of.map(({ job }) => job)).size };
     }).sort(dearest),
-    jobs: grouped(
-      settled.filter(({ kind }) => kind !== 'check'),
-      'job',
-      ({ job, kind, memory, session, endedAt }) => {
-        return { job, kind, memory, session, endedAt };
-      },
-    ),
     models: grouped(settled, 'model', ({ model }, of) => ({
       model,
       prices: [priceOf(model, prices) ?? []].flat(),
@@ -109,23 +95,18 @@ function dearest(a: Sum, b: Sum): number {
   return b.usd - a.usd || b.tokens - a.tokens;
 }
 
-function dayBefore(day: Day, count: number): Day {
-  return new Date(Date.parse(day) - count * DAY_MS).toISOString().slice(0, 10);
-}
-
-/** What the month comes to if its other days cost what the last whole days did at the mean, or today where it is the first. */
-function forecast(parts: readonly Part[], { today, first }: { today: Day; first: Day }): Sum {
-  const since = [first, dayBefore(today, FORECAST_DAYS)].sort().at(-1) as Day;
-  const whole = (Date.parse(today) - Date.parse(since)) / DAY_MS;
-  const sumFrom = (from: Day, to: Day) => sumOf(parts.filter(({ day }) => day >= from && day < to));
-  const sofar = sumFrom(`${today.slice(0, 7)}-01`, today);
-  const now = sumFrom(today, dayBefore(today, -1));
-  const lately = sumFrom(since, today);
+/** What the month comes to if its other days cost what those from its first on did at the mean, or today where that is the first. */
+function forecast(parts: readonly Part[], today: Day): Sum {
+  const [before, now] = [
+    sumOf(parts.filter(({ day }) => day < today)),
+    sumOf(parts.filter(({ day }) => day === today)),
+  ];
+  const whole = (Date.parse(today) - Date.parse(parts[0]?.day ?? today)) / DAY_MS;
   const end = new Date(Date.UTC(Number(today.slice(0, 4)), Number(today.slice(5, 7)), 0)).getUTCDate();
   const left = end - Number(today.slice(8));
   const of = (name: keyof Sum, grain: number) => {
-    const mean = whole > 0 ? lately[name] / whole : now[name];
-    return Math.round((sofar[name] + Math.max(now[name], mean) + mean * left) * grain) / grain;
+    const mean = whole > 0 ? before[name] / whole : now[name];
+    return Math.round((before[name] + Math.max(now[name], mean) + mean * left) * grain) / grain;
   };
   return { usd: of('usd', 1e6), tokens: of('tokens', 1), requests: of('requests', 1) };
 }

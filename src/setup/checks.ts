@@ -193,7 +193,7 @@ export async function checkProgram(config: Config): Promise<Checked[]> {
   const name = programOf(config.model)?.name;
   if (name === undefined) return [];
   const night = await asAtNight(config);
-  const { title, path, version, login, movedFrom, problem } = await findProgram(name, night, { isFresh: true });
+  const { title, path, version, login, movedFrom, problem } = await findProgram(name, night);
   const shown = programNamed(name).alsoShown.map((file) => join(directoryOf(name, night), file));
   const moved = movedFrom ? `; ${movedFrom}, where set-up found it, is gone` : '';
   const again = `Run nocturne setup --model ${config.model}, which keeps where it is now.`;

@@ -5,7 +5,6 @@
 // terminal: Ctrl-C ends the process at once, with a word; nothing that was begun is half done, for work is committed whole.
 
 import { stripVTControlCharacters, styleText } from 'node:util';
-import type { RequestNews } from '../agent/agent-types.ts';
 
 /** `attention`: something needs a person. `later`: busy, or a ceiling. */
 export const EXIT = { fine: 0, failed: 1, usage: 2, attention: 3, later: 75 } as const;
@@ -129,36 +128,23 @@ const FRAME_MS = 100;
 const CLEARED = '\r\u001b[2K';
 const STOPPED = 'Stopped. What is done stays; the rest waits for the next time.';
 
-let tellCurrent: ((news: RequestNews) => void) | undefined;
-
-/** Says beside the line that is shown what the model does. */
-export function tellProgress(news: RequestNews): void {
-  tellCurrent?.(news);
-}
-
 /** `ifStopped`: what is said at Ctrl-C. */
 export function progress(text: string, ifStopped = STOPPED) {
   let said = text;
-  let waitsFor = '';
   let frame = 0;
   const isShown = process.stderr.isTTY;
   const clear = () => isShown && process.stderr.write(CLEARED);
   const draw = () => {
     if (!isShown) return;
-    const room = (process.stderr.columns || 80) - waitsFor.length - 4;
+    const room = (process.stderr.columns || 80) - 4;
     const short = said.length > room ? `${said.slice(0, room)}…` : said;
-    process.stderr.write(`${CLEARED}${FRAMES[frame++ % FRAMES.length]} ${short}${waitsFor}`);
+    process.stderr.write(`${CLEARED}${FRAMES[frame++ % FRAMES.length]} ${short}`);
   };
   const timer = setInterval(draw, FRAME_MS);
   timer.unref();
-  const tell = (news: RequestNews) => {
-    waitsFor = sayWaits(news);
-    draw();
-  };
   const stop = () => {
     clearInterval(timer);
     process.off('SIGINT', end);
-    if (tellCurrent === tell) tellCurrent = undefined;
     clear();
   };
   const end = () => {
@@ -168,7 +154,6 @@ export function progress(text: string, ifStopped = STOPPED) {
     process.kill(process.pid, 'SIGINT');
   };
   process.once('SIGINT', end);
-  tellCurrent = tell;
   draw();
   return {
     say(next: string): void {
@@ -177,14 +162,4 @@ export function progress(text: string, ifStopped = STOPPED) {
     },
     stop,
   };
-}
-
-function sayWaits(news: RequestNews): string {
-  if (news === null) return '';
-  if (news === undefined) return ' · waiting for the model';
-  const { status, waitMs } = news;
-  const isAskedAgain = status === 408 || status === 409 || status === 429 || status >= 500;
-  if (!isAskedAgain) return ` · the model refused (${status})`;
-  const what = status === 529 || status === 429 ? 'the model is overloaded' : 'the model failed';
-  return ` · ${what} (${status}), asked again ${waitMs === null ? 'shortly' : `in ${Math.ceil(waitMs / 1000)} s`}`;
 }

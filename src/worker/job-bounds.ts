@@ -2,14 +2,7 @@
 // person asks for by a command, done at once under the claim that a worker would take, so that the two never do it twice; and
 // what a person does that no dream may run beside.
 
-import {
-  aroundRequests,
-  needsKey,
-  OFFLINE_MODEL,
-  type RequestNews,
-  type RunAgent,
-  requireAccess,
-} from '../agent/agent-types.ts';
+import { needsKey, OFFLINE_MODEL, type RunAgent, requireAccess } from '../agent/agent-types.ts';
 import type { Config } from '../base/config/config.ts';
 import { AppError, type Failure, onAppError } from '../base/errors.ts';
 import { readAccess } from '../base/key.ts';
@@ -26,8 +19,6 @@ import { withPrograms } from './model-programs.ts';
 export interface Parts {
   /** Runs the agent; default: in a process of its own. */
   runAgent?: RunAgent;
-  /** Told of each request to the model. */
-  onRequest?(news: RequestNews): void;
   /** Whether a person at this machine begins what is done; default: a program. */
   startedBy?: 'person' | 'program';
 }
@@ -42,18 +33,14 @@ export function wallOf(jobWallMs: number): AbortSignal {
   return wall.signal;
 }
 
-/** The same runs with the key; `onRequest` is told of their requests. */
-export function boundRun(config: Config, run: RunAgent, onRequest: Parts['onRequest'], log?: Log): RunAgent {
-  const told = aroundRequests(run, {
-    reserved: () => onRequest?.(undefined),
-    settled: (_, refused) => onRequest?.(refused ?? null),
-  });
+/** The same runs with the key. */
+export function boundRun(config: Config, run: RunAgent, log?: Log): RunAgent {
   const keyed: RunAgent = async (request, ports, signal) => {
     const access = needsKey(request.model) ? { ...request.access, ...(await readAccess(config)) } : {};
     const keyedRequest = { ...request, access };
     // Before an agent is started for it.
     requireAccess(keyedRequest);
-    return told(keyedRequest, ports, signal);
+    return run(keyedRequest, ports, signal);
   };
   const bound = withPrograms(config, keyed, log);
   return async (request, ...more) => {

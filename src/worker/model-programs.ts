@@ -47,8 +47,6 @@ type Runs = Pick<
 >;
 
 const ANSWERS_WITHIN_MS = 20_000;
-/** What a login says of itself is asked again after so long. */
-const LOGIN_COUNTS_MS = 10 * 60_000;
 const LOOK_MS = 200;
 
 /** What a process needs of the environment to run, to find its user's files and the network. */
@@ -78,11 +76,8 @@ export function programToKeep(name: ProgramName, path: string, { environment }: 
   return { path, environment: Object.fromEntries(own) as Record<string, string> };
 }
 
-/**
- * Looks it up and asks it, without a request, which version it is and how it is logged in; `isFresh`: whatever it said
- * a while ago.
- */
-export async function findProgram(name: ProgramName, config: Runs, { isFresh = false } = {}): Promise<FoundProgram> {
+/** Looks it up and asks it, without a request, which version it is and how it is logged in. */
+export async function findProgram(name: ProgramName, config: Runs): Promise<FoundProgram> {
   const program = programNamed(name);
   const { title, company } = program;
   const { path, movedFrom } = pathOf(program, config);
@@ -94,7 +89,7 @@ export async function findProgram(name: ProgramName, config: Runs, { isFresh = f
     return { ...found, problem };
   }
   try {
-    const { version, login } = await saidBy(program, { path, isFresh }, config);
+    const { version, login } = await saidBy(program, path, config);
     const all = { ...found, version, login };
     if (version.localeCompare(program.oldest, 'en', { numeric: true }) < 0) {
       const message = `${title} ${version} (${path}) is older than ${program.oldest}, the oldest that was tried.`;
@@ -122,24 +117,8 @@ function isFile(path: string): boolean {
   return real !== null && statNow(real)?.isFile === true;
 }
 
-interface Said {
-  version: string;
-  login: Login;
-}
-
-/** What programs said in this process. */
-const said = new Map<string, Said & { atMs: number }>();
-
-/** Its version and its login, kept for a while for as long as both files stay the same: each costs a process. */
-async function saidBy(
-  program: Program,
-  { path, isFresh }: { path: string; isFresh: boolean },
-  config: Runs,
-): Promise<Said> {
-  const sign = JSON.stringify([path, signOf(path), loginSign(program.name, config)]);
-  const atMs = config.clock.now().getTime();
-  const before = said.get(sign);
-  if (!isFresh && before?.login.isLoggedIn && atMs - before.atMs < LOGIN_COUNTS_MS) return before;
+/** Its version and its login. */
+async function saidBy(program: Program, path: string, config: Runs): Promise<{ version: string; login: Login }> {
   const run = (args: string[]) =>
     inEmptyDirectory(config, randomUUID(), (cwd) =>
       runProgram({
@@ -155,9 +134,7 @@ async function saidBy(
       remedy: 'Check what it is: another program of that name may come first in PATH.',
     });
   }
-  const now = { version, login: program.readStatus(status) };
-  said.set(sign, { ...now, atMs });
-  return now;
+  return { version, login: program.readStatus(status) };
 }
 
 function signOf(path: string): string {

@@ -84,8 +84,8 @@ test.each(waysTaken(PROGRAMS))(
       expect(cwd.startsWith(join(testing.home, 'programs'))).toBe(true);
     }
     expect(new Set(starts.map(({ cwd }) => cwd)).size).toBe(1);
-    // Asked once, not with each answer: which version it is, and how it is logged in.
-    expect(fake.looks()).toBe(2);
+    // Asked once with each job, not with each answer: which version it is, and how it is logged in.
+    expect(fake.looks()).toBe(4);
     expect(readdirSync(join(testing.home, 'programs'))).toEqual(['turn.db']);
   },
 );
@@ -366,7 +366,7 @@ deep('a directory of its name, and what cannot be read of a key, do not matter t
   expect(await workSession(testing, another().path)).toMatchObject({ outcome: 'nothing-worth-keeping' });
 });
 
-deep('what is remembered of a login counts no longer than its files stay as they are', async () => {
+deep('a login that is over is told at once, and no token is left in the home', async () => {
   const token = 'sk-ant-oat01-made-up';
   const { fake, ...testing } = await withProgram({ variables: { CLAUDE_CODE_OAUTH_TOKEN: token } });
   await learn(testing, another());

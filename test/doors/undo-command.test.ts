@@ -210,7 +210,7 @@ test('what was taken back in part is not offered again until that is redone; his
   const id = /^dream (job_\w{8})/.exec(part.stdout)?.[1] ?? '';
   expect((await nocturne('undo')).stderr).toContain('You remembered');
   const again = await nocturne('undo', id);
-  const redo = /, undo (job_\w{8})\)/.exec(again.stdout)?.[1] ?? '';
+  const redo = /, undo (job_\w+)\)/.exec(again.stdout)?.[1] ?? '';
   expect((await nocturne('undo', redo)).code).toBe(0);
   expect((await nocturne('undo')).stderr).toContain(id);
   const history = (await nocturne('show', '--history')).stdout;

@@ -146,7 +146,7 @@ test('learn --later says what waits then, silently on the way, and may be ended 
   await sweepSessions(testing.app, { signal: AbortSignal.abort() });
   expect(await testing.rows('waiting')).toHaveLength(0);
   const codex = await runJsonHere(['learn', '--later', '--agent', 'codex'], testing.environment);
-  expect(codex).toMatchObject({ code: 0, stderr: '', values: [{ kind: 'extract', isNotified: false }] });
+  expect(codex).toMatchObject({ code: 0, stderr: '', values: [{ kind: 'extract' }] });
   const first = await runJson(['learn', '--later'], testing.environment);
   expect(first).toMatchObject({ code: 0, values: { length: 3 } });
   expect(first.stderr).toMatch(/^\S+damaged\.jsonl is in none of the formats.*\n$/);
