@@ -15,7 +15,7 @@ import { addLogLine, readEndNow, statNow } from '../base/files/files.ts';
 import { environmentOfSession } from '../base/process.ts';
 import { isObject, parseJson } from '../base/text/json.ts';
 import { systemClock } from '../base/time.ts';
-import { isAgentName, LATE, wakeWorker, writeSpoolItem } from '../queue/spool.ts';
+import { isAgentName, wakeWorker, writeSpoolItem } from '../queue/spool.ts';
 import {
   failureOf,
   type HookInput,
@@ -38,20 +38,15 @@ const MOST_OF_ROLLOUT = 2 ** 18;
 
 const home = homeDir(process.env.NOCTURNE_HOME, homedir());
 const compiled = join(home, 'compiled');
-const args = process.argv.slice(2);
+const [named] = process.argv.slice(2);
+const agent = isAgentName(named) ? named : 'claude-code';
 
 if (process.env.NOCTURNE_WORKER) process.exit(0);
-// Codex's `notify` hands its JSON over as the last argument.
-else if (args.at(-1)?.startsWith('{')) call(args.at(-1) as string);
 else readInput(process.stdin).then(take, end);
 
 function take({ text, bytes, isLate }: HookInput): void {
-  if (bytes > MAX_INPUT_BYTES)
-    end(
-      `the input has ${isLate ? `more than ${MAX_INPUT_BYTES} bytes` : `${bytes} bytes, more than ${MAX_INPUT_BYTES}`}`,
-    );
-  else if (isLate && bytes === 0) late(`no input within ${INPUT_MS} ms`);
-  else if (isLate && parseJson(text) === undefined) late(`the input is not JSON after ${INPUT_MS} ms`);
+  if (bytes > MAX_INPUT_BYTES) end(`the input has more than ${MAX_INPUT_BYTES} bytes`);
+  else if (isLate && bytes === 0) end(`no input within ${INPUT_MS} ms`);
   else call(text);
 }
 
@@ -98,18 +93,6 @@ async function answer(asked: object): Promise<void> {
   }
 }
 
-/** Leaves a sign that something happened somewhere: the next worker looks for it at once, not with its hourly sweep. */
-function late(reason: string): void {
-  try {
-    const agent = args.find(isAgentName) ?? 'claude-code';
-    const nothing = { session: null, transcript: null, cwd: null, size: null, mtime: null };
-    writeSpoolItem(home, { v: 1, agent, event: LATE, at: systemClock.now().toISOString(), ...nothing });
-    end([reason, wakeWorker(home, process.env)].filter(Boolean).join('; '));
-  } catch (error) {
-    end(error);
-  }
-}
-
 /** Answers what is worth a line in the log. Waits for nothing: threads for it would cost more than the disk does. */
 function spool(text: string): string | undefined {
   let input: unknown;
@@ -119,7 +102,7 @@ function spool(text: string): string | undefined {
     return `the input is not JSON: ${jsonProblem(error)}`;
   }
   if (typeof input !== 'object' || input === null) return 'the input is no JSON object';
-  const item = itemOf({ args, input: { ...input }, at: systemClock.now().toISOString() });
+  const item = itemOf({ agent, input: { ...input }, at: systemClock.now().toISOString() });
   if (item === null || typeof item === 'string') return item ?? undefined;
   const transcript = item.transcript && resolve(item.cwd ?? home, item.transcript);
   const look = transcript ? statNow(transcript) : null;
@@ -135,7 +118,7 @@ function end(reason?: unknown): never {
   try {
     if (reason !== undefined) {
       const said = reason instanceof Error ? reason.message : String(reason);
-      const line = `${systemClock.now().toISOString()} ${args.filter((arg) => !arg.startsWith('{')).join(' ')}: ${said}`;
+      const line = `${systemClock.now().toISOString()} ${agent}: ${said}`;
       addLogLine(join(home, 'logs', 'hook.log'), line);
     }
   } finally {

@@ -45,26 +45,16 @@ export interface SpoolItem {
 /** What an event means here: a session began, went on, or ended. */
 type EventKind = 'start' | 'turn' | 'end';
 
-/** The event of a hook whose input came too late to be read: some session went on, began or ended. */
-export const LATE = 'input-late';
-
 const EVENTS: Record<string, EventKind> = {
-  // A sweep looks for what no hook told of when a session begins: here, too.
-  [LATE]: 'start',
   SessionStart: 'start',
-  sessionStart: 'start',
   Stop: 'turn',
   StopFailure: 'turn',
   PreCompact: 'turn',
   PreCompress: 'turn',
   AfterAgent: 'turn',
-  agentStop: 'turn',
-  preCompact: 'turn',
-  'agent-turn-complete': 'turn',
   'session.idle': 'turn',
   'session.compacted': 'turn',
   SessionEnd: 'end',
-  sessionEnd: 'end',
 };
 
 /** Undefined for an event that is nothing to nocturne. */

@@ -101,7 +101,7 @@ export function blockedLook(path: string, reason: string, since: string) {
   return { path, size: 0, modifiedAt: since, verdict: 'blocked', cwd: null, dir: null, reason, since };
 }
 
-/** Copilot tells the path at some events only, Codex's `notify` never: then it is found by the session's id. */
+/** Where the agent did not tell the path it is found by the session's id. */
 function findTranscript(config: Config, { agent, session }: SpoolItem): string {
   if (session === null) return '';
   const agents = FOUND_AGENTS.filter((found) => found === agent);

@@ -237,9 +237,9 @@ test.each([
   const path = join(testing.home, `${before}${id}${behind}`);
   mkdirSync(join(path, '..'), { recursive: true });
   writeFileSync(path, readFileSync(join(fixtures, `${agent}.jsonl`)));
-  spool(testing, { agent, session: id, event: agent === 'codex' ? 'agent-turn-complete' : 'sessionEnd' });
+  spool(testing, { agent, session: id, event: 'SessionEnd' });
   expect(await ingest(testing)).toMatchObject({ announced: 1, problems: [] });
-  expect(await waiting(testing)).toMatchObject([{ transcript: path, ended: agent === 'copilot' }]);
+  expect(await waiting(testing)).toMatchObject([{ transcript: path, ended: true }]);
 });
 
 test('a session in the home of nocturne is its own business', async () => {
