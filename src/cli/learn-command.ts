@@ -214,16 +214,12 @@ async function dreamAfter(app: App, learned: MemoryRow[], options: LearnOptions)
 
 /** What hooks told of and what is found on this disk, declined or not. */
 async function learnNew(app: App, { since, agent, json }: LearnOptions): Promise<MemoryRow[]> {
-  const [{ ingestSpool }, { describeLearned, describeNothingNew, findBacklog, learnFound }] = await Promise.all([
+  const [{ ingestSpool }, { describeLearned, describeNothingNew, learnFound, lookForBacklog }] = await Promise.all([
     import('../worker/ingest.ts'),
     import('../setup/backlog.ts'),
   ]);
   await ingestSpool(app, note);
-  const bar = progress('looking for sessions');
-  const found = await findBacklog(app, { since: sinceOf(since, app), agents: agent && [agent] }).finally(() =>
-    bar.stop(),
-  );
-  for (const problem of found.problems) note(problem);
+  const found = await lookForBacklog(app, { since: sinceOf(since, app), agents: agent && [agent] });
   // Else each of them fails by itself, and the model counts as out of reach.
   if (found.sessions.length > 0) requireAccess({ model: app.config.model, access: await readAccess(app.config) });
   const learned = await learnFound(app, found);

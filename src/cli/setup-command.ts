@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { needsKey } from '../agent/agent-types.ts';
 import { type Config, loadConfig } from '../base/config/config.ts';
 import { describeError, isAppError, ruleOf } from '../base/errors.ts';
-import { removeFile, statNow } from '../base/files/files.ts';
+import { statNow } from '../base/files/files.ts';
 import { keyPath, keySource } from '../base/key.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { AGENT_NAMES, type AgentName, findAgent } from '../setup/agents/agents.ts';
@@ -17,10 +17,10 @@ import {
   type Around,
   askForKey,
   askForModel,
-  type Choice,
   defaultOf,
   keyModel,
   lookAround,
+  type Offer,
   offerNamed,
   offersOf,
 } from '../setup/choose-model.ts';
@@ -139,7 +139,7 @@ async function setUp(call: SetupCall): Promise<void> {
   }
 }
 
-interface Chosen extends Pick<Choice, 'model' | 'settings' | 'apiKey'> {
+interface Chosen extends Pick<Offer, 'model' | 'settings' | 'apiKey'> {
   /** In words. */
   said: string;
 }
@@ -153,7 +153,7 @@ async function choose(
   const { NOCTURNE_MODEL: ofShell } = config.environment;
   const hasKey = (options.keyStdin ?? options.keyCommand) !== undefined;
   if (options.model || ofShell || hasKey) {
-    const offer = await offerNamed(options.model ?? ofShell ?? keyModel(config.model), around);
+    const offer = offerNamed(options.model ?? ofShell ?? keyModel(config.model), around);
     if (options.model || !ofShell) return { ...offer, said: `${offer.title}: ${offer.about}` };
     // It counts in this shell, and the schedule brings it along: settings stay as they are.
     const own = Object.entries(offer.settings).filter(([name]) => name.startsWith('agentPrograms.'));
@@ -163,7 +163,7 @@ async function choose(
     const choice = await askForModel(around, { questions, say });
     return choice && { ...choice, said: choice.title };
   }
-  const offer = defaultOf(await offersOf(around), around);
+  const offer = defaultOf(offersOf(around), around);
   const why = offer.kind === 'offline' && !offer.isPresent ? 'no login of these agents and no key was found. ' : '';
   return { ...offer, said: `${offer.title}: ${why}${offer.about}` };
 }
@@ -278,10 +278,9 @@ function leftAsItIs(isAsking: boolean): false {
 
 const MOST_ASKED = 3;
 
-/** Answers whether the model can be asked now, and says why not; `given`: a key that was typed for it, or none for it. */
+/** Answers whether the model can be asked now, and says why not; `given`: a key that was typed for it. */
 async function settleModel(config: Config, { questions, say, given }: Asking & { given?: string }): Promise<boolean> {
   if (config.model === 'offline') return true;
-  if (given === '') removeFile(keyPath(config));
   if (!given && (!needsKey(config.model) || keySource(config) !== 'none')) {
     const isGood = (await tryIt(config, say)) === 'good';
     const { apiKey } = config.access;

@@ -13,7 +13,6 @@ import { costMicroUsd, priceOf } from '../base/config/prices.ts';
 import { describeError, isAppError, sayOfFile } from '../base/errors.ts';
 import { removeTree } from '../base/files/directories.ts';
 import { statNow } from '../base/files/files.ts';
-import { renderPrompt } from '../base/prompt.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { DAY_MS, type Day, dayOf } from '../base/time.ts';
 import { databasePath } from '../db/open-database.ts';
@@ -24,7 +23,6 @@ import { type Look, looksOf } from '../queue/swept.ts';
 import type { Asking } from '../terminal/ask.ts';
 import { note, progress } from '../terminal/output.ts';
 import { saySpeaker, sayTokens } from '../terminal/phrases.ts';
-import { estimateTokens } from '../transcript/excerpt/tokens.ts';
 import { type FoundAgent, findSessions } from '../transcript/find-sessions.ts';
 import type { Session } from '../transcript/session.ts';
 import { type App, type At, openApp } from '../worker/compose.ts';
@@ -61,15 +59,15 @@ export async function lookBefore(config: Config): Promise<Backlog> {
   }
 }
 
-/** Of a request: the tool that it names, and what the model answers. */
-const TOOL_TOKENS = 1_000;
+/** Of a request: the prompt with the tool that it names, and what the model answers. */
+const PROMPT_TOKENS = 5_000;
 const ANSWER_TOKENS = 500;
 /** Of a dream's request: entries and topics. */
 const DREAM_TOKENS = 2_500;
 const REQUEST_MS = { offline: 300, model: 12_000 };
 
 /** The newest first; `since`: default `sweepDays` ago; `agents`: default all. */
-export async function findBacklog(app: App, only: { since?: Date; agents?: readonly FoundAgent[] } = {}) {
+async function findBacklog(app: App, only: { since?: Date; agents?: readonly FoundAgent[] } = {}) {
   const { agentDirs, clock, sweepDays: days, zone } = app.config;
   const problems: string[] = [];
   const onProblem = (path: string, error: unknown) => {
@@ -105,48 +103,36 @@ export async function findBacklog(app: App, only: { since?: Date; agents?: reado
   };
 }
 
+type UseConfig = Pick<Config, 'model' | 'prices' | 'concurrency'>;
+
 /** About what a model takes for the sessions, and with `dreams` for the nights after them. */
-export async function useOf(
-  sessions: BacklogSession[],
-  { model, prices, concurrency }: Pick<Config, 'model' | 'prices' | 'concurrency'>,
-  { dreams = 0 } = {},
-) {
-  const read = sessions.reduce((sum, each) => sum + each.requests, 0);
-  const shown = sessions.reduce((sum, each) => sum + each.tokens, 0) + dreams * DREAM_TOKENS;
-  const requests = read + dreams;
-  const program = programOf(model);
-  const price = priceOf(model, prices);
-  const promptTokens = async (name: 'extract' | 'dream') =>
-    estimateTokens((await renderPrompt(name, {})).text) + TOOL_TOKENS;
-  const [extracting, dreaming] = await Promise.all([promptTokens('extract'), promptTokens('dream')]);
-  // A prompt is written to the cache once, and read from it by those that follow.
-  const inputTokens = shown + (read > 0 ? extracting : 0) + (dreams > 0 ? dreaming : 0);
-  const used = {
-    inputTokens,
-    cacheWriteTokens: inputTokens,
-    cachedInputTokens: Math.max(0, read - 1) * extracting + Math.max(0, dreams - 1) * dreaming,
-    outputTokens: requests * ANSWER_TOKENS,
-  };
+function useOf(sessions: BacklogSession[], { model, prices, concurrency }: UseConfig, dreams = 0) {
+  const sum = (of: 'requests' | 'tokens') => sessions.reduce((total, each) => total + each[of], 0);
+  const requests = sum('requests') + dreams;
+  const shown = sum('tokens') + dreams * DREAM_TOKENS;
+  const isOffline = model === OFFLINE_MODEL;
+  const [program, price] = [programOf(model), priceOf(model, prices)];
+  // The prompt is read from the cache by all requests but the first.
+  const [cached, answers] = [requests * PROMPT_TOKENS, requests * ANSWER_TOKENS];
+  const used = { inputTokens: shown, cacheWriteTokens: shown, cachedInputTokens: cached, outputTokens: answers };
   const ownTokens = program ? requests * programNamed(program.name).usualTokens : 0;
-  const isOffline = model === 'offline';
-  const requestMs = (isOffline ? REQUEST_MS.offline : REQUEST_MS.model) / (program ? 1 : concurrency);
   return {
     requests,
     /** Sent and received, cached or not. */
-    tokens: isOffline ? 0 : used.inputTokens + used.cachedInputTokens + used.outputTokens + ownTokens,
+    tokens: isOffline ? 0 : shown + cached + answers + ownTokens,
     /** In millionths of a dollar: 0 offline, null for a model without a price. */
     microUsd: isOffline ? 0 : price ? costMicroUsd(used, price) : null,
     /** About how long it takes. */
-    ms: requests * requestMs,
+    ms: (requests * (isOffline ? REQUEST_MS.offline : REQUEST_MS.model)) / (program ? 1 : concurrency),
   };
 }
 
 /** About what a day takes on which sessions ended, with the dream of each of their projects; null: there were none. */
-export async function usualDay(sessions: BacklogSession[], config: Parameters<typeof useOf>[1]) {
+export function usualDay(sessions: BacklogSession[], config: UseConfig) {
   const days = new Set(sessions.map(({ day }) => day)).size;
   if (days === 0) return null;
   const dreams = new Set(sessions.map(({ day, cwd }) => `${day} ${cwd}`)).size;
-  const { requests, tokens, microUsd } = await useOf(sessions, config, { dreams });
+  const { requests, tokens, microUsd } = useOf(sessions, config, dreams);
   const each = (whole: number) => Math.ceil(whole / days);
   return { requests: each(requests), tokens: each(tokens), microUsd: microUsd === null ? null : each(microUsd) };
 }
@@ -179,15 +165,10 @@ export type Learned = Awaited<ReturnType<typeof learnFound>>;
 function sayNothing({ turns, tokens, refused }: Learned, model: string): string[] {
   const proposed = `proposed ${sayCount(refused, 'thing')}, which ${refused === 1 ? 'was' : 'were'} refused`;
   const found = refused > 0 ? proposed : 'found nothing in them to keep';
-  const held = `They had ${sayCount(turns, 'turn')}, about ${sayTokens(tokens)}; ${model} ${found}.`;
-  const again = 'nocturne learn --again SESSION reads one again';
-  if (model === OFFLINE_MODEL) {
-    return [held, OFFLINE_LIMITS, `nocturne setup offers a model that understands them; ${again}, with that.`];
-  }
   return [
-    held,
-    'It keeps what a person wants, decides, corrects or explains for later, not what was done in a session.',
-    `nocturne why SESSION says what was read; ${again}. nocturne list --sessions names them.`,
+    `They had ${sayCount(turns, 'turn')}, about ${sayTokens(tokens)}; ${model} ${found}.`,
+    ...(model === OFFLINE_MODEL ? [OFFLINE_LIMITS] : []),
+    'nocturne why SESSION says what was read; nocturne learn --again SESSION reads one again, with another model, too.',
   ];
 }
 
@@ -272,7 +253,7 @@ export async function offerBacklog(app: App, offer: Offer & { learn?: boolean })
   // Before anything may be taken: what is learned now is asked for by name.
   if (isFirst) await declineBefore(db, now);
   const { sessions, days } = backlog;
-  const use = await useOf(sessions, config);
+  const use = useOf(sessions, config);
   const found = { backlog: { days, ...use, sessions: sessions.length } };
   if (sessions.length === 0 || !(await isAccepted({ ...backlog, ...use, model: config.model }, offer))) return found;
   offer.questions?.close();
@@ -284,16 +265,16 @@ export async function offerBacklog(app: App, offer: Offer & { learn?: boolean })
   };
 }
 
-/** The same, with a word while it looks, and what could not be read told. */
-async function lookForBacklog(app: App): Promise<Backlog> {
+/** With a word while it looks, and what could not be read told. */
+export async function lookForBacklog(app: App, only?: Parameters<typeof findBacklog>[1]): Promise<Backlog> {
   const bar = progress('looking for sessions');
-  const backlog = await findBacklog(app).finally(() => bar.stop());
+  const backlog = await findBacklog(app, only).finally(() => bar.stop());
   for (const problem of backlog.problems) note(problem);
   return backlog;
 }
 
 async function isAccepted(
-  backlog: Backlog & Awaited<ReturnType<typeof useOf>> & { model: string },
+  backlog: Backlog & ReturnType<typeof useOf> & { model: string },
   { questions, say, canLearn, learn }: Offer & { learn?: boolean },
 ): Promise<boolean> {
   const what = `${sayCount(backlog.sessions.length, 'session')} of the last ${sayCount(backlog.days, 'day')}`;
@@ -311,7 +292,7 @@ async function isAccepted(
   return false;
 }
 
-type Use = Pick<Awaited<ReturnType<typeof useOf>>, 'requests' | 'tokens' | 'microUsd'>;
+type Use = Pick<ReturnType<typeof useOf>, 'requests' | 'tokens' | 'microUsd'>;
 
 /** What it takes of money, or of a program's login. */
 function sayUse({ model, microUsd, ...use }: Use & { model: string }): string {

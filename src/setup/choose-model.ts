@@ -20,7 +20,7 @@ import { saySize, type usualDay } from './backlog.ts';
 import type { NewSettings } from './settings-file.ts';
 
 /** About what a day with sessions takes of a model; null: there were none to tell from. */
-type DayUse = Awaited<ReturnType<typeof usualDay>>;
+type DayUse = ReturnType<typeof usualDay>;
 
 export interface Around {
   config: Config;
@@ -31,12 +31,12 @@ export interface Around {
   /** Sessions of the last days. */
   sessions: Partial<Record<string, number>>;
   /** The same for each model that is asked for. */
-  dayOf(model: string): Promise<DayUse>;
+  dayOf(model: string): DayUse;
 }
 
 export interface Offer {
   kind: 'program' | 'key' | 'local' | 'endpoint' | 'offline';
-  /** As `model` is set; empty: it is still to be asked for. */
+  /** As `model` is set. */
   model: string;
   title: string;
   /** Who reads, what it takes and what it costs, in sentences. */
@@ -46,12 +46,7 @@ export interface Offer {
   /** What nocturne uses now. */
   isPresent?: boolean;
   program?: FoundProgram;
-  /** Of a local endpoint, those that can be chosen. */
-  models?: string[];
-}
-
-export interface Choice extends Offer {
-  /** A key that was typed for it; empty: it wants none. */
+  /** A key that was typed for it. */
   apiKey?: string;
 }
 
@@ -65,22 +60,24 @@ export async function lookAround(config: Config): Promise<Pick<Around, 'programs
 }
 
 /** What can be chosen, in the order of the question. */
-export async function offersOf(around: Around): Promise<Offer[]> {
+export function offersOf(around: Around): Offer[] {
   const { config, programs, locals } = around;
   // What is in use stays so, though it cannot be asked now.
   const inUse = programOf(config.model)?.name;
   const loggedIn = programs.filter(({ name, path, problem }) => path !== null && (!problem || name === inUse));
-  const byPrograms = await Promise.all(loggedIn.map((program) => programOffer(program, program.name, around)));
   const most = (offer: Offer) => around.sessions[offer.program?.name ?? ''] ?? 0;
   return [
-    ...byPrograms.toSorted((a, b) => most(b) - most(a)),
-    await keyOffer(around, keyModel(config.baseUrl === undefined ? config.model : OFFLINE_MODEL)),
+    ...loggedIn.map((each) => programOffer(each, each.name, around)).toSorted((a, b) => most(b) - most(a)),
+    keyOffer(around, keyModel(config.baseUrl === undefined ? config.model : OFFLINE_MODEL)),
     ...(config.baseUrl === undefined ? [] : [presentEndpoint(config)]),
-    ...locals.filter(({ baseUrl }) => baseUrl !== config.baseUrl).map((local) => localOffer(local, local.models)),
-    ENDPOINT,
+    ...locals
+      .filter(({ baseUrl }) => baseUrl !== config.baseUrl)
+      .flatMap((local) => local.models.slice(0, MOST_LOCAL).map((model) => localOffer(local, model))),
     offlineOffer(config),
   ];
 }
+
+const MOST_LOCAL = 6;
 
 /** What is taken where nobody chooses: what is in use; the login of an agent that it is set up for; a key; else none. */
 export function defaultOf(offers: Offer[], { config, agents }: Pick<Around, 'config' | 'agents'>): Offer {
@@ -91,7 +88,7 @@ export function defaultOf(offers: Offer[], { config, agents }: Pick<Around, 'con
 }
 
 /** What `--model` names. Throws where the program is not there. */
-export async function offerNamed(model: string, around: Around): Promise<Offer> {
+export function offerNamed(model: string, around: Around): Offer {
   const named = programOf(model);
   if (named) {
     const program = around.programs.find(({ name }) => name === named.name) as FoundProgram;
@@ -100,18 +97,18 @@ export async function offerNamed(model: string, around: Around): Promise<Offer> 
   }
   const local = around.locals.find(({ models }) => models.includes(model));
   if (model === OFFLINE_MODEL) return offlineOffer(around.config);
-  if (local) return { ...localOffer(local, [model]), model, settings: { baseUrl: local.baseUrl, model } };
+  if (local) return localOffer(local, model);
   return around.config.baseUrl
     ? { ...presentEndpoint(around.config), model, settings: { model } }
     : keyOffer(around, model);
 }
 
-/** Asks until there is an answer, also for what it wants further; null: the person went away. */
+/** Asks until there is an answer, and for a key where it takes one; null: the person went away. */
 export async function askForModel(
   around: Around,
   { questions, say }: Asking & { questions: Questions },
-): Promise<Choice | null> {
-  const offers = await offersOf(around);
+): Promise<Offer | null> {
+  const offers = offersOf(around);
   const standard = offers.indexOf(defaultOf(offers, around)) + 1;
   const absent = around.programs.filter(({ path, problem }) => path !== null && problem);
   say(
@@ -129,40 +126,11 @@ export async function askForModel(
     if (answer === undefined) return null;
     const offer = offers[Number(answer || standard) - 1];
     if (!offer) say(`${answer} is no number of the list. A model by its id: nocturne setup --model ID.`);
-    const choice = offer && (await settle(offer, { config: around.config, questions, say }));
-    if (choice) return choice;
+    if (offer?.kind === 'key' && !hasKeyInShell(around.config) && !isKept(around.config)) {
+      const apiKey = await askForKey(questions);
+      if (apiKey) return { ...offer, apiKey };
+    } else if (offer) return offer;
   }
-}
-
-/** Asks for what an offer leaves open; undefined: it was not said. */
-async function settle(
-  offer: Offer,
-  { config, questions, say }: Asking & { config: Config; questions: Questions },
-): Promise<Choice | undefined> {
-  const ask = async (question: string, begun?: string) => (await questions.ask(question, begun))?.trim() ?? '';
-  if (offer.kind === 'local' && offer.model === '') {
-    const [only, ...more] = offer.models as [string];
-    const model = more.length > 0 ? await ask('Which of its models? ', only) : only;
-    if (offer.models?.includes(model)) return { ...offer, model, settings: { ...offer.settings, model } };
-    return void say(`It has no model ${model}.`);
-  }
-  if (offer.kind === 'endpoint' && offer.model === '') {
-    const address = (await ask('Its address (as https://openrouter.ai/api): ')).replace(
-      /(?:\/v1(?:\/messages)?)?\/*$/,
-      '',
-    );
-    if (!/^https?:\/\/./.test(address) || !URL.canParse(address)) {
-      return void say('An address begins with https:// or http://.');
-    }
-    const model = await ask('The id of the model there: ');
-    if (model === '') return undefined;
-    const apiKey = (await questions.askHidden('Its key (not shown; empty for none): '))?.trim();
-    return { ...offer, model, title: `${model} at ${address}`, settings: { model, baseUrl: address }, apiKey };
-  }
-  const isWanted = offer.kind === 'key' && !hasKeyInShell(config) && !isKept(config);
-  if (!isWanted) return offer;
-  const apiKey = await askForKey(questions);
-  return apiKey ? { ...offer, apiKey } : undefined;
 }
 
 /** Undefined or empty: there is none. */
@@ -170,12 +138,12 @@ export async function askForKey(questions: Questions): Promise<string | undefine
   return (await questions.askHidden('API key for the model (not shown; empty for none): '))?.trim();
 }
 
-async function programOffer(program: FoundProgram, model: string, around: Around): Promise<Offer> {
+function programOffer(program: FoundProgram, model: string, around: Around): Offer {
   const { name, title, company, login, path } = program;
   const isPresent = programOf(around.config.model)?.name === name;
   // Where it is in use with a model of its own, that stays.
   const id = isPresent && model === name ? around.config.model : model;
-  const day = await around.dayOf(id);
+  const day = around.dayOf(id);
   const kept = programToKeep(name, path as string, around.config);
   const { ANTHROPIC_BASE_URL: address = '' } = kept.environment;
   const reader = URL.canParse(address) ? `Whoever runs ${new URL(address).host}` : company;
@@ -194,11 +162,11 @@ async function programOffer(program: FoundProgram, model: string, around: Around
   };
 }
 
-async function keyOffer(around: Around, model: string): Promise<Offer> {
+function keyOffer(around: Around, model: string): Offer {
   const { config } = around;
   const { access, home, keyCommand } = config;
   const host = config.baseUrl === undefined && URL.canParse(access.baseURL ?? '') && new URL(access.baseURL ?? '').host;
-  const day = await around.dayOf(model);
+  const day = around.dayOf(model);
   const least = leastDayUsd({ ...config, model });
   const limit = least ? `; a limit a day (dayMoneyUsd) has to be at least $${least}` : '';
   const source = statNow(keyPath({ home }))
@@ -218,15 +186,14 @@ async function keyOffer(around: Around, model: string): Promise<Offer> {
   };
 }
 
-function localOffer({ title, baseUrl }: LocalEndpoint, models: string[]): Offer {
+function localOffer({ title, baseUrl }: LocalEndpoint, model: string): Offer {
   const reads = isLocal(baseUrl) ? 'Nothing leaves this machine' : `Whoever runs ${new URL(baseUrl).host} reads them`;
   return {
     kind: 'local',
-    model: '',
-    title: `${title} at ${baseUrl} (${models.slice(0, 6).join(', ')}${models.length > 6 ? ', …' : ''})`,
+    model,
+    title: `${model} of ${title} at ${baseUrl}`,
     about: `${reads}, and it is free. It is slow without a good graphics card, and small models miss much.`,
-    settings: { baseUrl },
-    models,
+    settings: { baseUrl, model },
   };
 }
 
@@ -241,14 +208,6 @@ function presentEndpoint(config: Config): Offer {
     isPresent: needsKey(model),
   };
 }
-
-const ENDPOINT: Offer = {
-  kind: 'endpoint',
-  model: '',
-  title: 'Another endpoint of the Messages protocol',
-  about: 'You give its address, model and key. Whoever runs it reads your sessions, and says what it costs.',
-  settings: {},
-};
 
 function offlineOffer({ model }: Config): Offer {
   return {

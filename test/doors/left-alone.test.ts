@@ -53,7 +53,7 @@ test('where the offline model learned nothing it says what it read, what it cann
     /^Learned 0 things from 2 sessions\.\nThey had 3 turns, about [\d,]+ tokens; offline found nothing in them to keep\.\n/,
   );
   expect(stdout).toContain('takes only what is said outright, in English');
-  expect(stdout).toContain('nocturne setup offers a model that understands them; nocturne learn --again SESSION reads');
+  expect(stdout).toContain('nocturne learn --again SESSION reads one again, with another model, too');
 });
 
 test('where a model learned nothing it says which, what it read, and where to look', async () => {

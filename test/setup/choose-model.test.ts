@@ -40,7 +40,7 @@ async function around(scene: Scene): Promise<Around> {
       ...(codex === undefined ? [] : [program('codex', codex)]),
     ],
     locals: scene.isOllama ? [{ title: 'Ollama', baseUrl: 'http://127.0.0.1:11434', models: ['m'] }] : [],
-    dayOf: async () => ({ requests: 4, tokens: 41_234, microUsd: 123_456 }),
+    dayOf: () => ({ requests: 4, tokens: 41_234, microUsd: 123_456 }),
   };
 }
 
@@ -81,7 +81,7 @@ test.each<[string, Scene, string]>([
   ['not a model that lacks its key', { claude: 'plan', settings: { model: 'claude-sonnet-5-5' } }, 'claude-code'],
 ])('taken unasked: %s', async (_, scene, model) => {
   const at = await around(scene);
-  expect(defaultOf(await offersOf(at), at).model).toBe(model);
+  expect(defaultOf(offersOf(at), at).model).toBe(model);
 });
 
 test.each<[Scene, string, RegExp]>([
@@ -105,6 +105,6 @@ test.each<[Scene, string, RegExp]>([
   [{ isOllama: true }, 'local', /^Nothing leaves this machine/],
   [{}, 'offline', /only what is said outright, in English.* It understands nothing/],
 ])('%j: an offer of the kind %s says who reads and what it takes', async (scene, kind, words) => {
-  const offers = await offersOf(await around(scene));
+  const offers = offersOf(await around(scene));
   expect(offers.find((each) => each.kind === kind)?.about).toMatch(words);
 });

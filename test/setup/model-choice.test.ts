@@ -144,7 +144,7 @@ test('at a terminal one question shows all there is; d shows the settings, and n
   person.has('codex').is({ status: LOGGED_OUT });
   const ended = await runHere(['setup'], person.environment, { isTerminal: true, stdin: '\nd\nn\n' });
   expect(ended.stdout.replace(/\s+/g, ' ')).toMatch(
-    / 1 Claude Code with your login, .* 2 An API key that you type .* 3 Another endpoint .* 4 None for now \(offline\).* Not offered: Codex \(.*\) is not logged in/,
+    / 1 Claude Code with your login, .* 2 An API key that you type .* 3 None for now \(offline\).* Not offered: Codex \(.*\) is not logged in/,
   );
   expect(ended.stderr).toContain('Which number? [1] ');
   expect(ended.stdout).toContain('+  "model": "claude-code"');
@@ -158,9 +158,9 @@ test('a local endpoint is offered with its models, kept with its address, and as
   const local = await aLocalServer(['qwen3:8b', 'nomic-embed-text', 'llama3.2']);
   keepKey({ home: person.home }, 'sk-ant-kept');
   const environment = { ...person.environment, OLLAMA_HOST: local.host, ANTHROPIC_API_KEY: 'sk-ant-shell' };
-  const ended = await runHere(['setup'], environment, { isTerminal: true, stdin: '2\nllama3.2\ny\n' });
+  const ended = await runHere(['setup'], environment, { isTerminal: true, stdin: '3\ny\n' });
   expect(ended.stdout.replace(/\s+/g, ' ')).toContain(
-    `2 Ollama at http://${local.host} (qwen3:8b, llama3.2): Nothing leaves this machine`,
+    `2 qwen3:8b of Ollama at http://${local.host}: Nothing leaves this machine`,
   );
   expect(ended.stdout).toContain('llama3.2 answers.');
   expect(person.kept()).toEqual({ baseUrl: `http://${local.host}`, model: 'llama3.2' });
@@ -179,12 +179,13 @@ test('a local endpoint is offered with its models, kept with its address, and as
   expect(person.kept().model).toBe('qwen3:8b');
 });
 
-test('another endpoint is asked for by address, model and key, which is kept beside Anthropic’s', async () => {
+test('another endpoint is named by its address and model, and its key is kept beside Anthropic’s', async () => {
   const person = someone();
   const server = await testModel(() => says('Hi'));
   keepKey({ home: person.home }, 'sk-ant-kept');
-  const stdin = `2\n${server.access.baseURL}/v1/\nqwen/big\nsk-other\ny\n`;
-  const ended = await runHere(['setup'], person.environment, { isTerminal: true, stdin });
+  await runHere(['config', 'baseUrl', server.access.baseURL as string], person.environment);
+  const asked = ['setup', '--yes', '--model', 'qwen/big', '--key-stdin'];
+  const ended = await runHere(asked, person.environment, { stdin: 'sk-other\n' });
   expect(ended.stdout).toContain('The key works: qwen/big answers.');
   expect(ended.stdout + ended.stderr).not.toContain('sk-other');
   expect(person.kept()).toEqual({ model: 'qwen/big', baseUrl: server.access.baseURL });
