@@ -104,17 +104,11 @@ function checkHooksOf(agent: Agent, config: Config): Checked[] {
       if (plugin) return [ok(what, `by the plugin ${plugin}`)];
       return isInstalled(config, agent.name) ? [fail(what, `gone from ${file}`, again)] : [];
     }
-    const programs = findPrograms(config.environment);
-    const found = parts.map(withoutNode).join('\n');
-    const wanted = agent.find(agent.add('', programs, config), file);
-    // Another Node is as good, as long as it is there.
-    if (wanted.map(withoutNode).join('\n') !== found) {
-      const why = `${file} names another nocturne, or other hooks than config.json asks for`;
+    const wanted = agent.find(agent.add('', findPrograms(config.environment), config), file);
+    if (wanted.join('\n') !== parts.join('\n')) {
+      const why = `${file} names another nocturne or Node, or other hooks than config.json asks for`;
       return [fail(what, why, again)];
     }
-    const nodes = new Set(parts.flatMap((part) => nodeIn(part) ?? []));
-    const missing = [...nodes, programs.hook, programs.nocturne].filter((path) => statNow(path) === null);
-    if (missing.length > 0) return [fail(what, `${missing.join(', ')} is not there`, again)];
     return [
       ok(what, file),
       ...(plugin
@@ -127,15 +121,6 @@ function checkHooksOf(agent: Agent, config: Config): Checked[] {
   } catch (error) {
     return [fail(what, isAppError(error) ? error.message : describeError(error), `Fix ${file}.`)];
   }
-}
-
-/** The program that is named first, or behind the words that look whether it is there, whole: hooks lie below a `node_modules`. */
-const NODE = /("command":"|"node":"|\\"\$@\\"(?:","|' ))('?)([^"']*?[\\/]node(?:\.exe)?)\2(?=["\s])/;
-
-const nodeIn = (part: string): string | undefined => NODE.exec(part)?.[3];
-
-function withoutNode(part: string): string {
-  return part.replace(NODE, '$1node');
 }
 
 function pluginName(text: string, file: string): string | undefined {

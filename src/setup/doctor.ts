@@ -14,7 +14,6 @@ import { backupsIn, damageOf } from '../db/backup.ts';
 import { databasePath, lostDatabase } from '../db/open-database.ts';
 import { type Db, newId, settingOf } from '../db/sql.ts';
 import { isUsed } from '../memory/memories.ts';
-import { scrubSecrets } from '../memory/redaction.ts';
 import { spendOf } from '../queue/spend.ts';
 import { openWake } from '../queue/wake.ts';
 import { allWorkers } from '../queue/workers.ts';
@@ -79,7 +78,6 @@ export async function examine(config: Config, at: { cwd: string; isOnline: boole
       ...(await of(checkSchedule)),
       checkSpool(config),
       ...(await of((app) => checkMemories(app, asked))),
-      ...(await of(checkSecrets)),
     ];
   } finally {
     await app?.close();
@@ -179,21 +177,6 @@ async function checkMemories(app: App, asked: Checked[]): Promise<Checked[]> {
       const remedy = command === 'nocturne doctor' ? byModel : `Run ${command}.`;
       return fail('waits', text, remedy);
     }),
-  ];
-}
-
-/** What was kept before today's rules knew it. */
-async function checkSecrets(app: App): Promise<Checked[]> {
-  const { files, versions, rows, home, sessions } = await app.redact({ scrub: scrubSecrets, isDry: true });
-  const places = files.length + versions + rows + home.length + sessions.length;
-  if (places === 0) return [];
-  const remedy = 'nocturne redact --secrets --dry-run lists them; without --dry-run they go.';
-  return [
-    warn(
-      'secrets',
-      `${sayCount(places, 'place')} that ${places === 1 ? 'holds' : 'hold'} what looks like a secret`,
-      remedy,
-    ),
   ];
 }
 
