@@ -66,7 +66,7 @@ async function nearFailure(failure: Failure, { db, own, cwd, shown }: Asked, con
   const paths = [...new Set(near.map(({ path }) => path).filter((path) => path !== ''))];
   const unsorted = near.some(({ path }) => path === '') ? await own.source.unsorted({ isQuick: true }) : [];
   const files = await own.source.read(paths);
-  const elsewhere = await own.source.elsewhere(paths);
+  const known = await own.source.lines(paths);
   const best = Math.max(...near.map(({ score }) => score));
   const { redact } = await import('../base/secrets/redact-text.ts');
   const lines = new Set<string>();
@@ -76,7 +76,7 @@ async function nearFailure(failure: Failure, { db, own, cwd, shown }: Asked, con
       parseTopic(path, files.get(path)?.text ?? '').lines.find(({ id }) => id === line);
     if (!standing || score < best || lines.size >= Math.min(MOST_AT_ONCE, MOST_OF_SESSION - told)) continue;
     const said = withoutMark(standing.text);
-    if (mayBeOver(standing.text) || (isOfOnePlace(said) && elsewhere.has(`${path} ${line}`))) continue;
+    if (mayBeOver(standing.text) || (isOfOnePlace(said) && known.get(path)?.get(line)?.isElsewhere)) continue;
     // What a beginning told long ago did not help where the very error is met.
     const given = isMet ? shown.filter(({ request }) => request.startsWith(NAME)) : shown;
     if (given.some(({ text }) => text.includes(asContent(said, own.isForeign)))) continue;

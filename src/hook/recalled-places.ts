@@ -9,7 +9,7 @@ import { type Memories, type MemoryRow, memoryRow } from '../memory/memories.ts'
 import { isCheckedIn } from '../memory/paths.ts';
 import { type MemoryScope, scopesBeside } from '../memory/places.ts';
 import type { ExtraScope, RecallPlace } from '../memory/recall/recall.ts';
-import { sourceOfDirectory, sourceOfRows } from '../memory/recall/recall-source.ts';
+import { sourceOf } from '../memory/recall/recall-source.ts';
 
 /** What is opened of a home; null where that is not there, or cannot be read: then the files of directories alone are. */
 export interface Opened {
@@ -35,12 +35,12 @@ export async function findPlace(
   if (!opened || !row) {
     // What lies in a directory is not what is kept in a database.
     const dir = config.databaseUrl === undefined || isForeign ? place : join(config.home, 'none');
-    const source = sourceOfDirectory(dir);
+    const source = sourceOf({ dir });
     return { source, called: place, id: place, isForeign, row: null, isThere: isDirectory(dir) };
   }
   const dir = row.machine === opened.memories.machine ? row.dir : null;
   const here = { cwd, machine: opened.memories.machine, userName: config.userName };
-  const source = sourceOfRows(opened.db, { id: row.id, dir, here });
+  const source = sourceOf({ db: opened.db, id: row.id, dir, here });
   const elsewhere = `the memory ${row.id} of a database (nocturne show FILE --memory ${row.id} prints a file of it)`;
   return { source, called: dir ?? elsewhere, id: dir ?? row.id, isForeign, row, isThere: true };
 }

@@ -6,7 +6,7 @@ import { subjectsIn, tellsState } from '../../rules/states.ts';
 import { contentWords, isOpposite, sharedPart, withoutDenial } from '../../rules/words.ts';
 import { isOfOnePlace } from '../persons.ts';
 import { editLines, locateLines, mayBeOver, seenOnceOn, withoutMark } from '../text/topic.ts';
-import type { KnownLine, RecallSource, UnsortedEntry } from './recall-source.ts';
+import type { KnownLine, UnsortedEntry } from './recall-source.ts';
 import { ageDays } from './recall-topics.ts';
 
 /** What a session left is told so long, and after that on its branch alone. */
@@ -31,11 +31,10 @@ interface Said {
  * The files without such lines, those of which nothing is left apart; and of the entries those that are told. `begins`: where a session
  * begins, to which no old state of another branch is told; without it, whoever asks is told those too.
  */
-export async function currentOf<File extends { path: string; text: string }>(
-  source: RecallSource,
+export function currentOf<File extends { path: string; text: string }>(
   of: { files: readonly File[]; known: Map<string, Map<string, KnownLine>>; unsorted: UnsortedEntry[] },
   begins?: { branch?: string; now: Date },
-): Promise<{ files: File[]; unsorted: UnsortedEntry[] }> {
+): { files: File[]; unsorted: UnsortedEntry[] } {
   type From = Partial<Pick<KnownLine, 'found' | 'isPrograms'>> & { of?: string };
   const said = (text: string, at: string, { found, isPrograms, of: other }: From = {}): Said => {
     const isLeft = at !== '' && found === 'outcome';
@@ -50,8 +49,8 @@ export async function currentOf<File extends { path: string; text: string }>(
   const lines = of.files.map((file) =>
     locateLines(file.text).map(({ id, text }) => {
       const known = of.known.get(file.path)?.get(id);
-      const isOfOne = known?.isOfMachine || isOfOnePlace(text);
-      return { id, isOfOne, ...said(text, known?.at ?? seenOnceOn(text) ?? '', known) };
+      const isAway = known?.isElsewhere && (known.isOfMachine || isOfOnePlace(text));
+      return { id, isAway, ...said(text, known?.at ?? seenOnceOn(text) ?? '', known) };
     }),
   );
   // What no night has sorted is newer than what was, and stands newest first.
@@ -61,12 +60,9 @@ export async function currentOf<File extends { path: string; text: string }>(
   }));
   const all = [...lines.flat(), ...entries];
   const over = new Set([...statesOver(all), ...deniedSince(all)]);
-  const placed = of.files.filter((_, n) => lines[n]?.some(({ isOfOne }) => isOfOne)).map(({ path }) => path);
-  const elsewhere = placed.length > 0 ? await source.elsewhere(placed) : new Set();
   const files = of.files.flatMap((file, n) => {
     const all = lines[n] ?? [];
-    const isAway = ({ id, isOfOne }: (typeof all)[0]) => isOfOne && elsewhere.has(`${file.path} ${id}`);
-    const remove = new Set(all.flatMap((line) => (over.has(line) || isAway(line) ? line.id : [])));
+    const remove = new Set(all.flatMap((line) => (over.has(line) || line.isAway ? line.id : [])));
     if (remove.size === 0) return [file];
     return remove.size < all.length ? [{ ...file, text: editLines(file.text, { remove, add: [] }) }] : [];
   });

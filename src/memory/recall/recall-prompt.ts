@@ -55,7 +55,7 @@ export async function nearTo(
   const { topics: holding, rare } = await source.holding([...asked.words, ...asked.values]);
   const paths = [...holding.keys()].slice(0, MOST_TOPICS);
   const [files, known, whose] = await Promise.all([source.read(paths), source.lines(paths), source.whose()]);
-  const { files: current, unsorted } = await currentOf(source, {
+  const { files: current, unsorted } = currentOf({
     files: paths.flatMap((path) => ({ path, text: files.get(path)?.text ?? '' })),
     ...{ known, unsorted: await source.unsorted({ isQuick: true }) },
   });

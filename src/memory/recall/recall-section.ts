@@ -155,7 +155,7 @@ export async function recallPart(request: SectionRequest): Promise<LaidPart> {
   const paths = all.map(({ path }) => path);
   const [knownOf, putAway] = await Promise.all([source.lines(paths), source.archived(paths)]);
   const of = { files: all, known: knownOf, unsorted: await source.unsorted() };
-  const { files: ranked, unsorted } = await currentOf(source, of, { branch: request.about.branch, now });
+  const { files: ranked, unsorted } = currentOf(of, { branch: request.about.branch, now });
   const waiting = unsorted.filter(({ found }) => !found);
   let misses = 0;
   // The newest entries win, and are told in the order in which they were said.

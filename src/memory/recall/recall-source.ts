@@ -48,37 +48,10 @@ export interface KnownLine {
   at?: string | null;
   /** What it rests on holds on one machine. */
   isOfMachine?: boolean;
+  /** All its sources ran on another machine, or in another home. */
+  isElsewhere?: boolean;
   /** Which kind of lesson it rests on. */
   found?: Found | null;
-}
-
-/** Topics that hold words, by the best of their lines; `rare`: of the words those that few lines of the memory hold. */
-export interface Holding {
-  topics: Map<string, number>;
-  rare: Set<string>;
-}
-
-export interface RecallSource {
-  /** Those of these files that are there, by the path that was asked for. */
-  read(paths: readonly string[]): Promise<Map<string, ReadFile>>;
-  /** Those of these topics of which lines were put away. */
-  archived(paths: readonly string[]): Promise<Set<string>>;
-  /** What rows know of the lines of these files, by path and by the line's id; of a person's own nothing. */
-  lines(paths: readonly string[]): Promise<Map<string, Map<string, KnownLine>>>;
-  /** `PATH ID` of the lines of these files all of whose sources ran on another machine, or in another home. */
-  elsewhere(paths: readonly string[]): Promise<Set<string>>;
-  /** Living topics of which a line or the description holds these words, with how many and how rare ones: of rows alone. */
-  holding(words: readonly string[]): Promise<Holding>;
-  /** Topics in the directory that have no row yet, then those that changed last. */
-  fresh(): Promise<string[]>;
-  /** What the last session that was learned from said, in its own words. */
-  lastSubject(): Promise<string>;
-  /** When these topics were last used, by path. */
-  usedAt(paths: readonly string[]): Promise<Map<string, string>>;
-  /** Newest first. `isQuick`: of the days alone of which rows know some. */
-  unsorted(of?: { isQuick?: boolean }): Promise<UnsortedEntry[]>;
-  /** Whose rules these are, where that is somebody else than the one whose session it is; else null. */
-  whose(): Promise<string | null>;
 }
 
 /** Entries of so many days are looked for, as the newest that wait tell, and what a person wrote into so many of the newest logs. */
@@ -98,24 +71,6 @@ const MOST_FOUND = 300;
 const MOST_OF_RARE = 9;
 /** So many lines stand for all, where it is told how rare a word is. */
 const USUAL_LINES = 10_000;
-
-/** A directory in which nocturne has not worked. */
-export function sourceOfDirectory(dir: string): RecallSource {
-  const read = async (paths: readonly string[]) => readFrom(dir, paths).found;
-  return {
-    read,
-    archived: async () => new Set(listNames(join(dir, 'archive'))),
-    lines: async () => new Map(),
-    elsewhere: async () => new Set(),
-    holding: async () => ({ topics: new Map(), rare: new Set() }),
-    fresh: async () => newTopicsIn(dir),
-    lastSubject: async () => '',
-    usedAt: async () => new Map(),
-    unsorted: async ({ isQuick } = {}) =>
-      isQuick ? [] : unsortedIn(itemsOf(await read(newestLogs(dir))), { memory: '', rows: [] }),
-    whose: async () => null,
-  };
-}
 
 /** Where a session runs, and by what the settings know the user. */
 export interface Here {
@@ -155,7 +110,7 @@ function fileAt(dir: string, path: string): string | null {
   return place?.kind === 'file' ? place.absolute : null;
 }
 
-function newTopicsIn(dir: string, known: ReadonlySet<string> = new Set()): string[] {
+function newTopicsIn(dir: string, known: ReadonlySet<string>): string[] {
   return listNames(dir).filter((name) => !known.has(name) && isTopicPath(name) && isMemoryPath(name));
 }
 
@@ -166,69 +121,78 @@ function newestLogs(dir: string): string[] {
   return files.filter((path) => logDay(path) !== null).slice(-NEWEST_LOGS);
 }
 
-/** `dir`: where it is on this machine; its files are read as they stand, and what git left in conflict as it was before. */
-export function sourceOfRows(
-  sql: Db,
-  { id: memory, dir, here = {} }: { id: string; dir: string | null; here?: Here },
-): RecallSource {
+/**
+ * `dir`: where it is on this machine; its files are read as they stand, and what git left in conflict as it was before. `db`, `id`: left
+ * out where nocturne has not worked.
+ */
+export function sourceOf({
+  db: sql = NO_ROWS,
+  id: memory = '',
+  dir,
+  here = {},
+}: {
+  db?: Db;
+  id?: string;
+  dir: string | null;
+  here?: Here;
+}) {
+  /** Those of these files that are there, by the path that was asked for. */
+  async function read(paths: readonly string[]): Promise<Map<string, ReadFile>> {
+    const { found, conflicted } = dir === null ? { found: new Map(), conflicted: paths } : readFrom(dir, paths);
+    const asked = new Map(conflicted.map((path) => [foldPath(path), path]));
+    const select = `select file.folded, version.at, version.content from file
+      join version on version.id = file.head where file.memory = ? and file.folded in (#)`;
+    type Found = { folded: string; at: string; content: Buffer | null };
+    const rows = await allOf<Found>(sql, select, [...asked.keys()], memory);
+    for (const { folded, at, content } of rows)
+      if (content) found.set(asked.get(folded) as string, { text: content.toString(), changedAt: new Date(at) });
+    return found;
+  }
+  /** What rows know of the lines of these files, by path and by the line's id; of a person's own nothing. */
+  async function lines(paths: readonly string[]): Promise<Map<string, Map<string, KnownLine>>> {
+    // Asked for first: joined to what lines rest on, SQLite would go through what all lines of the memory rest on.
+    const select = 'select id, path from file where memory = ? and path in (#)';
+    const files = await allOf<{ id: string; path: string }>(sql, select, paths, memory);
+    const resting = `select r.file, r.line, r.source, entry.day, entry.at, entry.found, s.machine, s.cwd,
+        case when entry.text like 'On this machine%' then 1 else 0 end as one
+      from rests r left join entry on entry.memory = r.memory and entry.id = r.source and entry.state <> 'gone'
+      left join session s on s.id = entry.session where r.memory = ? and r.file in (#)`;
+    const rows = Map.groupBy(
+      await allOf<Rest>(
+        sql,
+        resting,
+        files.map(({ id }) => id),
+        memory,
+      ),
+      ({ file }) => file,
+    );
+    return new Map(
+      files.map(({ id, path }) => {
+        const byLine = [...Map.groupBy(rows.get(id) ?? [], ({ line }) => line)];
+        return [path, new Map(byLine.map(([line, on]) => [line, knownOf(on, here)]))];
+      }),
+    );
+  }
+  /** Whose rules these are, where that is somebody else than the one whose session it is; else null. */
+  async function whose(): Promise<string | null> {
+    const home = homeName(here.cwd);
+    if (home === undefined) return null;
+    const user = await userOf(sql, memory, here.userName);
+    return user.otherBy([home]) === null ? null : (user.name ?? null);
+  }
   return {
-    async read(paths) {
-      const { found, conflicted } = dir === null ? { found: new Map(), conflicted: paths } : readFrom(dir, paths);
-      const asked = new Map(conflicted.map((path) => [foldPath(path), path]));
-      const select = `select file.folded, version.at, version.content from file
-        join version on version.id = file.head where file.memory = ? and file.folded in (#)`;
-      type Found = { folded: string; at: string; content: Buffer | null };
-      const rows = await allOf<Found>(sql, select, [...asked.keys()], memory);
-      for (const { folded, at, content } of rows)
-        if (content) found.set(asked.get(folded) as string, { text: content.toString(), changedAt: new Date(at) });
-      return found;
-    },
-    async archived(paths) {
+    ...{ read, lines, whose },
+    /** Those of these topics of which lines were put away. */
+    async archived(paths: readonly string[]): Promise<Set<string>> {
       const ofFolded = new Map(paths.map((path) => [foldPath(archivePath(path)), path]));
       const select = 'select folded from file where memory = ? and path is not null and folded in (#)';
       const rows = await allOf<{ folded: string }>(sql, select, [...ofFolded.keys()], memory);
       return new Set(rows.map(({ folded }) => ofFolded.get(folded) as string));
     },
-    async lines(paths) {
-      const pathOf = await pathsById(sql, memory, paths);
-      const select = `select r.file, r.line, max(entry.day) as day, max(entry.at) as at,
-          max(case when entry.text like 'On this machine%' then 1 else 0 end) as machine,
-          max(entry.found) as found,
-          min(case when r.source like 'api:%' or r.source like 'session:%' then 1 else 0 end) as program
-        from rests r left join entry on entry.memory = r.memory and entry.id = r.source and entry.state <> 'gone'
-        where r.memory = ? and r.file in (#) group by r.file, r.line`;
-      const rows = await allOf<{
-        file: string;
-        line: string;
-        program: number;
-        day: string | null;
-        at: string | null;
-        machine: number;
-        found: Found | null;
-      }>(sql, select, [...pathOf.keys()], memory);
-      return new Map(
-        [...Map.groupBy(rows, ({ file }) => file)].map(([file, those]) => [
-          pathOf.get(file) as string,
-          new Map(
-            those.map(({ line, program, machine, file: _, ...known }) => [
-              line,
-              { ...known, isOfMachine: Number(machine) === 1, isPrograms: Number(program) === 1 },
-            ]),
-          ),
-        ]),
-      );
-    },
-    async elsewhere(paths) {
-      const pathOf = await pathsById(sql, memory, paths);
-      const select = `select r.file, r.line, s.machine, s.cwd from rests r
-        left join entry on entry.memory = r.memory and entry.id = r.source left join session s on s.id = entry.session
-        where r.memory = ? and r.file in (#)`;
-      const rows = await allOf<{ file: string; line: string } & Ran>(sql, select, [...pathOf.keys()], memory);
-      const byLine = Map.groupBy(rows, ({ file, line }) => `${pathOf.get(file)} ${line}`);
-      return new Set([...byLine].flatMap(([line, of]) => (of.every((each) => ranElsewhere(each, here)) ? line : [])));
-    },
-    holding: (words) => topicsHolding(sql, memory, words),
-    async fresh() {
+    /** Living topics of which a line or the description holds these words, the best first; `rare`: the words that few lines hold. */
+    holding: (words: readonly string[]) => topicsHolding(sql, memory, words),
+    /** Topics in the directory that have no row yet, then those that changed last. */
+    async fresh(): Promise<string[]> {
       const newest = await sql.all<{ path: string; at: string }>(
         `select file.path, max(file.updated_at) as at
          from (select memory, file, seq from version where memory = ? order by seq desc limit ?) last
@@ -247,7 +211,8 @@ export function sourceOfRows(
       );
       return [...newTopicsIn(dir, new Set(JSON.parse(row?.known ?? '[]'))), ...paths];
     },
-    async lastSubject() {
+    /** What the last session that was learned from said, in its own words. */
+    async lastSubject(): Promise<string> {
       const rows = await sql.all<{ text: string }>(
         `select text from entry where state <> 'gone' and job = (select id from job where memory = ? and kind = 'extract'
            and exists (select 1 from entry where entry.job = job.id and entry.state <> 'gone')
@@ -256,56 +221,59 @@ export function sourceOfRows(
       );
       return rows.map(({ text }) => text).join('\n');
     },
-    async usedAt(paths) {
+    /** When these topics were last used, by path. */
+    async usedAt(paths: readonly string[]): Promise<Map<string, string>> {
       const select = `select path, (select used_at from topic_use where topic_use.memory = file.memory
         and topic_use.file = file.id) as at from file where memory = ? and path in (#)`;
       const rows = await allOf<{ path: string; at: string | null }>(sql, select, paths, memory);
       return new Map(rows.map(({ path, at }) => [path, at ?? '']));
     },
-    async unsorted({ isQuick = false } = {}) {
+    /** Newest first. `isQuick`: of the days alone of which rows know some. */
+    async unsorted({ isQuick = false } = {}): Promise<UnsortedEntry[]> {
       // By time, as by day SQLite would go through all entries of the memory.
       const waiting = await sql.all<{ day: string }>(
         "select day from entry where memory = ? and state = 'new' order by at desc limit ?",
         ...[memory, MOST_WAITING],
       );
       const known = [...new Set(waiting.map(({ day }) => day))].slice(0, MOST_DAYS);
-      const newest = isQuick
-        ? []
-        : await sql.all<{ path: string }>(
-            "select path from file where memory = ? and path >= 'logs/' and path < 'logs0' order by path desc limit ?",
-            ...[memory, NEWEST_LOGS],
-          );
-      const paths = new Set([...known.map(logPath), ...newest.map(({ path }) => path)]);
-      const logs = await this.read([...paths].filter((path) => logDay(path) !== null));
+      const newest = isQuick || dir === null ? [] : newestLogs(dir);
+      const paths = new Set([...known.map(logPath), ...newest]);
+      const logs = await read([...paths]);
       const items = itemsOf(logs);
       const named = [...items.values()].flatMap((those) => those.map(({ id }) => id));
       const rows = [
         ...(await entriesAmong(sql, memory, { column: 'day', of: [...items.keys()] })),
         ...(await entriesAmong(sql, memory, { column: 'id', of: named })),
       ];
-      const lines = [...(await this.lines([...logs.keys()])).values()].flatMap((of) => [...of]);
-      const byPrograms = new Set(lines.flatMap(([id, { isPrograms }]) => (isPrograms ? id : [])));
-      const of = await this.whose();
+      const written = [...(await lines([...logs.keys()])).values()].flatMap((of) => [...of]);
+      const byPrograms = new Set(written.flatMap(([id, { isPrograms }]) => (isPrograms ? id : [])));
+      const of = await whose();
       const away = new Set(rows.flatMap((row) => (isOfOnePlace(row.text) && ranElsewhere(row, here) ? row.id : [])));
       const told = unsortedIn(items, { memory, rows, byPrograms }).filter(({ id }) => !away.has(id));
       return told.map((entry) =>
         of !== null && (entry.type === 'user' || entry.type === 'feedback') ? { ...entry, of } : entry,
       );
     },
-    async whose() {
-      const home = homeName(here.cwd);
-      if (home === undefined) return null;
-      const user = await userOf(sql, memory, here.userName);
-      return user.otherBy([home]) === null ? null : (user.name ?? null);
-    },
   };
 }
 
-/** Asked for first: joined to what lines rest on, SQLite would go through what all lines of the memory rest on. */
-async function pathsById(sql: Db, memory: string, paths: readonly string[]): Promise<Map<string, string>> {
-  const select = 'select id, path from file where memory = ? and path in (#)';
-  const rows = await allOf<{ id: string; path: string }>(sql, select, paths, memory);
-  return new Map(rows.map(({ id, path }) => [id, path]));
+export type RecallSource = ReturnType<typeof sourceOf>;
+
+/** What is read where nothing is known. */
+const NO_ROWS = { engine: 'sqlite', all: async () => [], get: async () => undefined } as unknown as Db;
+
+type Rest = Ran & { file: string; line: string; source: string; one: number } & Pick<KnownLine, 'day' | 'at' | 'found'>;
+
+/** What is known of a line by what it rests on. */
+function knownOf(on: readonly Rest[], here: Here): KnownLine {
+  const newest = <Column extends 'day' | 'at' | 'found'>(column: Column) =>
+    on.reduce<Rest[Column] | null>((last, { [column]: each }) => (each && (!last || each > last) ? each : last), null);
+  return {
+    ...{ day: newest('day'), at: newest('at'), found: newest('found') },
+    isPrograms: on.every(({ source }) => /^(?:api|session):/.test(source)),
+    isOfMachine: on.some(({ one }) => one === 1),
+    isElsewhere: on.every((each) => ranElsewhere(each, here)),
+  };
 }
 
 /** What stands in logs, by day. */
@@ -334,7 +302,7 @@ function unsortedIn(
 }
 
 /** Living topics with lines that hold these words, the best first: by what its best line holds, rare words weighing more. */
-async function topicsHolding(db: Db, memory: string, words: readonly string[]): Promise<Holding> {
+async function topicsHolding(db: Db, memory: string, words: readonly string[]) {
   const sought = Map.groupBy(
     words.toSorted((a, b) => b.length - a.length),
     (word) => stemOf(inOneCase(word)),
