@@ -218,22 +218,7 @@ export async function foundLines(
   return found.sort((a, b) => (a.path === b.path ? compare(a.line, b.line) : compare(a.path, b.path)));
 }
 
-export interface ExplainedEntry
-  extends Pick<
-    KeptEntry,
-    | 'id'
-    | 'type'
-    | 'strength'
-    | 'text'
-    | 'evidence'
-    | 'by'
-    | 'person'
-    | 'learnedBy'
-    | 'turn'
-    | 'at'
-    | 'state'
-    | 'reason'
-  > {
+export interface ExplainedEntry extends Omit<KeptEntry, 'changes'> {
   changes: string | null;
   /** As its agent calls it; null where no session said it. */
   session: string | null;
@@ -241,10 +226,6 @@ export interface ExplainedEntry
   log: string;
   /** False: it is gone, and what rests on it alone goes, too. */
   isInLog: boolean;
-  /** Where the session's transcript is, or was; null where that is not known. */
-  transcript: string | null;
-  /** The job that learned it. */
-  job: string;
 }
 
 export interface ExplainedLine {
@@ -266,27 +247,10 @@ export interface ExplainedLine {
 /** Entries with where they were said, by time. */
 export async function explainEntries(sql: Sql, memory: string, ids: readonly string[]): Promise<ExplainedEntry[]> {
   const rows = await entriesAmong(sql, memory, { column: 'id', of: ids });
-  return rows.map((row) => {
-    const { id, type, strength, text, changes = null, evidence, by, name: session, turn, at, state, reason } = row;
-    const { person, learnedBy } = row;
-    const said = {
-      id,
-      type,
-      strength,
-      text,
-      changes,
-      evidence,
-      by,
-      person,
-      learnedBy,
-      session,
-      turn,
-      at,
-      state,
-      reason,
-    };
-    return { ...said, log: logPath(row.day), isInLog: isInLog(row), transcript: row.transcript, job: row.job };
-  });
+  return rows.map(({ changes = null, ...row }) => ({
+    ...{ ...row, changes, session: row.name },
+    ...{ log: logPath(row.day), isInLog: isInLog(row) },
+  }));
 }
 
 /**

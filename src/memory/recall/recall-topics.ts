@@ -163,29 +163,15 @@ interface CutIndex {
   isCut: boolean;
 }
 
-/** At most 200 lines, then at most 25,000 bytes of UTF-8, cut at a line end; `holds` may ask for less. */
-export function cutIndex(text: string, holds: (part: string) => boolean = () => true): CutIndex {
-  const all = readLines(text);
-  const firstLines = all.slice(0, INDEX_CAPS.lines);
-  let bytes = 0;
-  const within = firstLines.findIndex(({ raw }) => {
-    bytes += Buffer.byteLength(raw);
-    return bytes > INDEX_CAPS.bytes;
-  });
-  const partOf = (count: number) =>
-    all
-      .slice(0, count)
-      .map(({ raw }) => raw)
-      .join('');
-  const whole = within < 0 ? firstLines.length : within;
-  const most = holds(partOf(whole)) ? whole : mostThat((count) => holds(partOf(count)), whole);
-  const part = partOf(most);
+/** At most 200 lines, and no more than `holds` takes. */
+export function cutIndex(text: string, holds: (part: string) => boolean): CutIndex {
+  const all = readLines(text).map(({ raw }) => raw);
+  const partOf = (count: number) => all.slice(0, count).join('');
+  const shownLines = mostThat((count) => holds(partOf(count)), Math.min(all.length, INDEX_CAPS.lines) + 1);
+  const part = partOf(shownLines);
   return {
     text: part === '' || part.endsWith('\n') ? part : `${part}\n`,
-    shownLines: most,
-    lines: all.length,
-    bytes: Buffer.byteLength(text),
-    isCut: most < all.length,
+    ...{ shownLines, lines: all.length, bytes: Buffer.byteLength(text), isCut: shownLines < all.length },
   };
 }
 

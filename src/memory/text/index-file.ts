@@ -61,9 +61,8 @@ export const OVERFLOW_LINE = /^- \d+ more in files beside this one$/m;
 /** Builds MEMORY.md. The order within a group: pinned, used, then by path. */
 export function buildIndex(request: IndexRequest): BuiltIndex {
   const { current, generatedBefore, topics, caps = INDEX_CAPS, isCheckedIn = false } = request;
-  const sections = isCheckedIn
-    ? withoutRepeats(readSections(current ?? '', generatedBefore.union(linesAsGenerated(current ?? ''))))
-    : readSections(current ?? '', generatedBefore);
+  const before = isCheckedIn ? generatedBefore.union(linesAsGenerated(current ?? '')) : generatedBefore;
+  const sections = readSections(current ?? '', before);
   const linked = new Set(linksIn(sections.flatMap(({ before, after }) => [...before, ...after]).join('\n')));
   const entries = topics
     .filter((topic) => !linked.has(topic.path))
@@ -151,20 +150,6 @@ const byPath = (a: IndexTopic, b: IndexTopic) => compare(a.path, b.path);
 function linesAsGenerated(index: string): Set<string> {
   const lines = readLines(index).map(({ text }) => text);
   return new Set(lines.filter((line) => isTopicPath(/^- .+ \[([^[\]\n]+)\]$/.exec(line)?.[1] ?? '')));
-}
-
-/** Sections of one heading as one, and what someone wrote under it once. */
-function withoutRepeats(sections: Section[]): Section[] {
-  return [...Map.groupBy(sections, ({ heading }) => heading).values()].map((same) => {
-    const seen = new Set<string>();
-    const isNew = (line: string) => line.trim() === '' || (!seen.has(line) && seen.add(line) !== undefined);
-    return {
-      heading: same[0]?.heading ?? null,
-      before: same.flatMap(({ before }) => before).filter(isNew),
-      generated: [],
-      after: same.flatMap(({ after }) => after).filter(isNew),
-    };
-  });
 }
 
 /** `- <description> [<path>]`; the description is cut at a word, the link never. */
