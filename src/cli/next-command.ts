@@ -18,7 +18,6 @@ import type { CommandSpec } from './spec.ts';
 interface Given extends CommonOptions {
   agent: AgentName;
   prompt?: string;
-  definition?: string;
   hook?: boolean;
 }
 
@@ -30,7 +29,6 @@ const next: CommandSpec<Given> = {
   options: [
     ['--agent <name>', 'the agent of that session', { choices: AGENT_NAMES, default: 'claude-code' }],
     ['--prompt <text>', 'a prompt: also show what is told with it'],
-    ['--definition <file>', 'a file that defines a subagent: what that subagent is told', { conflicts: 'prompt' }],
     ['--hook', 'as a hook', { isHidden: true }],
     ...MEMORY,
   ],
@@ -41,14 +39,10 @@ const next: CommandSpec<Given> = {
     if (given.hook) return answerAgent(given);
     if (given.prompt !== undefined && given.scope !== undefined && given.scope !== 'project')
       wrong("--prompt is about the project's memory: leave out --scope");
-    const { agent, prompt, definition, scope: memory } = given;
+    const { agent, prompt, scope: memory } = given;
     const config = await settledFor(given);
     const cwd = process.cwd();
-    const { isRepeated: _, ...told } = await recallFor(config, {
-      ...{ cwd, memory, definition, isOnlyAsked: true },
-      // Claude Code loads the index for the session, not for its subagents.
-      agent: definition === undefined ? agent : undefined,
-    });
+    const { isRepeated: _, ...told } = await recallFor(config, { cwd, memory, agent, isOnlyAsked: true });
     const asked = prompt !== undefined && findAgent(agent).asksWithPrompt;
     const prompted = asked ? await promptNext(config, { cwd, prompt, told: told.text }) : null;
     if (given.json) return print({ ...told, prompt: prompted });
@@ -59,14 +53,13 @@ const next: CommandSpec<Given> = {
   },
 };
 
-function sayStart(told: Omit<RecallResult, 'isRepeated'>, { agent, definition, config }: Given & { config: Config }) {
+function sayStart(told: Omit<RecallResult, 'isRepeated'>, { agent, config }: Given & { config: Config }) {
   const { title } = findAgent(agent);
-  const [who, itself] = definition === undefined ? [title, agent === 'claude-code'] : ['a subagent', false];
   const memory = fromHome(told.memory, config);
-  if (told.text === '') note(`At its start a session of ${who} is told nothing: nothing is remembered in ${memory}.`);
-  else printRaw(`At its start a session of ${who} is told, word for word:\n\n${told.text}\n\n`);
+  if (told.text === '') note(`At its start a session of ${title} is told nothing: nothing is remembered in ${memory}.`);
+  else printRaw(`At its start a session of ${title} is told, word for word:\n\n${told.text}\n\n`);
   tell('Told', whyTold(told));
-  if (itself && told.text !== '') print(`${title} reads MEMORY.md by itself, where there is one.`);
+  if (agent === 'claude-code' && told.text !== '') print(`${title} reads MEMORY.md by itself, where there is one.`);
   const limit = `no room in ${MAX_CHARACTERS.toLocaleString('en')} characters`;
   tell(
     'Left out',
@@ -111,8 +104,8 @@ async function answerAgent(given: Given): Promise<void> {
   if (!input) return;
   try {
     const config = await settledFor(given);
-    const { agent, definition, scope: memory } = given;
-    const answer = await answerHook(config, { input, options: { agent, definition, memory } });
+    const { agent, scope: memory } = given;
+    const answer = await answerHook(config, { input, options: { agent, memory } });
     if (answer !== '') print(answer);
   } catch (error) {
     note(`nocturne: ${describeError(error)}`);

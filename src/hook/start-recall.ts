@@ -18,14 +18,7 @@ import { type Db, marks } from '../db/sql.ts';
 import { lookInto } from '../memory/commit.ts';
 import { Memories, type MemoryRow } from '../memory/memories.ts';
 import { branchOf, checkoutRoot, type Enablement } from '../memory/paths.ts';
-import {
-  declaredScope,
-  enablementFor,
-  findDefinition,
-  isByProject,
-  type MemoryScope,
-  scopeDir,
-} from '../memory/places.ts';
+import { enablementFor, isByProject, type MemoryScope, scopeDir } from '../memory/places.ts';
 import { type SameProject, sameProjects, saySame } from '../memory/projects.ts';
 import { dropRecalled, keepRecalled, noteUses, type Recall, recall, recalledBefore } from '../memory/recall/recall.ts';
 import { NOTHING_TOLD } from '../memory/recall/recall-section.ts';
@@ -52,10 +45,8 @@ export interface RecallOptions {
   session?: string;
   /** The session starts over, as after `/clear` or `/compact`. */
   isAnew?: boolean;
-  /** Default: what `definition` declares, else `project`. */
+  /** Default: `project`. */
   memory?: MemoryScope;
-  /** The file that defines the agent. Where it declares a memory, the agent gets that and nothing beside it. */
-  definition?: string;
   /** Nothing beside the scope; a project's memory has the user's and the repository's beside it, where those are on. */
   isAlone?: boolean;
   /** The agent: `claude-code` loads MEMORY.md of the project's directory by itself, so it is left out. */
@@ -77,7 +68,7 @@ export interface RecallResult extends Recall {
   trouble?: string;
 }
 
-/** Builds the section. Errors: `bad-input` for a memory directory or a definition that cannot be one. */
+/** Builds the section. Errors: `bad-input` for a memory directory that cannot be one. */
 export async function recallFor(config: Config, options: RecallOptions = {}): Promise<RecallResult> {
   const { sign: _, ...result } = await recallAndSign(config, options);
   return result;
@@ -87,7 +78,7 @@ type Signed = RecallResult & { sign: string };
 
 /** With the line that shows a person what nocturne did, where it is on. */
 async function recallAndSign(config: Config, options: RecallOptions): Promise<Signed> {
-  const place = await placeFor(config, options);
+  const place = placeFor(config, options);
   try {
     return await within(
       ALL_WITHIN_MS,
@@ -131,19 +122,17 @@ function nothingOf(memory: string, standing: Enablement): Signed {
 }
 
 /** Whose memory is asked for, and its directory, or its id. */
-async function placeFor(config: Config, { memory: asked, definition, cwd = process.cwd() }: RecallOptions) {
-  const declared = definition === undefined ? undefined : await declaredScope(definition);
-  const scope = asked ?? declared ?? 'project';
+function placeFor(config: Config, { memory: scope = 'project', cwd = process.cwd() }: RecallOptions) {
   const place = scopeDir(config, { memory: scope, cwd });
-  return { cwd, scope, declared, memory: isStoreId(place, config) ? place : canonicalPath(place) };
+  return { cwd, scope, memory: isStoreId(place, config) ? place : canonicalPath(place) };
 }
 
 async function build(
   config: Config,
   options: RecallOptions,
-  of: { place: Awaited<ReturnType<typeof placeFor>>; opened: Opened | null; notice?: string },
+  of: { place: ReturnType<typeof placeFor>; opened: Opened | null; notice?: string },
 ): Promise<Signed> {
-  const { cwd, scope, declared, memory } = of.place;
+  const { cwd, scope, memory } = of.place;
   const { opened, notice } = of;
   const now = config.clock.now();
   const at = now.toISOString();
@@ -151,7 +140,7 @@ async function build(
   const standing = await enablementFor(config, { pauses, cwd });
   if (!standing.enabled) return nothingOf(memory, standing);
   const isElsewhere = config.databaseUrl !== undefined;
-  const isAlone = options.isAlone ?? (scope !== 'project' || declared !== undefined);
+  const isAlone = options.isAlone ?? scope !== 'project';
   const { own, beside: places } = await placesFor({ config, opened }, memory, { cwd, scope, isAlone });
   const leaveOut = [own.id, ...places.map(({ id }) => id)];
   const tree = scope === 'user' ? undefined : treeAt(config, { cwd, leaveOut });
@@ -277,36 +266,27 @@ export function answerTrouble(input: Record<string, unknown>, error: unknown): s
 }
 
 /**
- * What a SessionStart or SubagentStart hook answers to the JSON it was given, as the agents read it; empty for nothing.
- * An agent whose definition declares a memory gets that alone; another subagent begins with what its parent tells it.
+ * What a hook at a session's start answers to the JSON it was given, as the agents read it; empty for nothing. A subagent begins with
+ * what its parent tells it.
  */
 export async function answerHook(
   config: Config,
   { input, options = {} }: { input: Record<string, unknown>; options?: RecallOptions },
 ): Promise<string> {
   const hookEventName = textOf(input.hook_event_name) ?? 'SessionStart';
-  const isSubagent = hookEventName === 'SubagentStart';
-  if (textOf(input.agent_id) && !isSubagent) return '';
-  const cwd = textOf(input.cwd) ?? options.cwd;
-  const type = textOf(input.agent_type);
-  const at = { cwd: cwd ?? process.cwd(), claudeDir: config.claudeDir };
-  const definition = type === undefined ? null : await findDefinition(type, at);
-  const memory = definition === null ? undefined : await declaredScope(definition);
-  if (isSubagent && memory === undefined) return '';
+  // Of an earlier set-up.
+  if (textOf(input.agent_id) || hookEventName === 'SubagentStart') return '';
   const { text, trouble, sign } = await recallAndSign(config, {
     ...options,
-    ...(memory && { memory, isAlone: true }),
-    // Claude Code loads the index for the session, not for its subagents.
-    agent: isSubagent ? undefined : (options.agent ?? 'claude-code'),
-    cwd,
+    agent: options.agent ?? 'claude-code',
+    cwd: textOf(input.cwd) ?? options.cwd,
     session: textOf(input.session_id) ?? options.session,
     isAnew: input.source === 'clear' || input.source === 'compact',
     characters: Math.min(options.characters ?? MAX_CHARACTERS, MAX_CHARACTERS),
   });
-  const isShown = !isSubagent && isBegun(input);
   const unknown = config.unknown ? `nocturne: config.json: ${config.unknown}` : '';
-  const shown =
-    trouble && !isSubagent ? `nocturne: ${trouble}` : isShown ? [unknown, sign].filter(Boolean).join(' ') : '';
+  const begun = isBegun(input) ? [unknown, sign].filter(Boolean).join(' ') : '';
+  const shown = trouble ? `nocturne: ${trouble}` : begun;
   if (text + shown === '') return '';
   return JSON.stringify({
     ...(shown !== '' && { systemMessage: shown }),

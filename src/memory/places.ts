@@ -1,12 +1,9 @@
-// Where memory lives, as the settings and the scopes say, and whether nocturne may work there. No memory is made
-// or opened. And what an agent declares about its memory: `memory: user | project | local` in the frontmatter of its definition,
-// as Claude Code keeps them in `.claude/agents/` of the project and of the user: it gets that scope and nothing beside it.
+// Where memory lives, as the settings and the scopes say, and whether nocturne may work there. No memory is made or opened.
 
 import { dirname, isAbsolute, join, sep } from 'node:path';
 import { type Config, readProjectSwitch } from '../base/config/config.ts';
 import { AppError, attempt } from '../base/errors.ts';
-import { canonicalPath, isDirectory, isStoreId, listFiles } from '../base/files/directories.ts';
-import { readTextNow } from '../base/files/files.ts';
+import { canonicalPath, isDirectory, isStoreId } from '../base/files/directories.ts';
 import {
   checkedDir,
   checkoutRoot,
@@ -125,42 +122,6 @@ export async function enablementFor(
   const root = gitRoot(cwd) ?? canonical;
   const here = pauses.map((pause) => ({ ...pause, project: pausedAt(pause, root) }));
   return decideEnablement({ ...switches, pauses: here, projectSwitch }, [cwd, canonical, root]);
-}
-
-/**
- * The scope that a definition declares; undefined where it declares none. Throws `bad-input` for a file that is not
- * there and for a scope that there is not.
- */
-export async function declaredScope(definition: string): Promise<MemoryScope | undefined> {
-  const text = readTextNow(definition);
-  if (text === null) throw new AppError('bad-input', `There is no agent definition at ${definition}.`);
-  const { readFrontmatter } = await import('./text/frontmatter.ts');
-  const { memory } = readFrontmatter(text).data;
-  if (memory === undefined || memory === null) return undefined;
-  const scope = MEMORY_SCOPES.find((each) => each === memory);
-  if (scope) return scope;
-  throw new AppError('bad-input', `${definition} declares memory: ${JSON.stringify(memory)}, which is not a scope.`, {
-    remedy: `Write memory: ${MEMORY_SCOPES.join(', memory: ').replace(/, (?=[^,]*$)/, ' or ')}.`,
-  });
-}
-
-/**
- * The file that defines an agent of this name for a session in `cwd`: the project's before the user's, the nearest
- * first; null where none does. An agent's name is what its frontmatter says, else that of its file.
- */
-export async function findDefinition(
-  name: string,
-  { cwd, claudeDir }: { cwd: string; claudeDir: string },
-): Promise<string | null> {
-  const { readFrontmatter } = await import('./text/frontmatter.ts');
-  for (const dir of [...projectDirs(cwd), claudeDir].map((each) => join(each, 'agents')).filter(isDirectory)) {
-    for (const path of listFiles(dir).filter((each) => each.endsWith('.md'))) {
-      const { data } = readFrontmatter(readTextNow(join(dir, path)) ?? '');
-      const own = typeof data.name === 'string' ? data.name : path.replace(/^.*\/|\.md$/g, '');
-      if (own === name) return join(dir, path);
-    }
-  }
-  return null;
 }
 
 /** `.claude` of the directory and of those above it, up to the top of the working tree. */

@@ -3,13 +3,12 @@
 
 import { basename } from 'node:path';
 import { type Config, loadConfig } from '../base/config/config.ts';
-import { AppError } from '../base/errors.ts';
 import { isStoreId } from '../base/files/directories.ts';
 import { renderPrompt } from '../base/prompt.ts';
 import { type RecallOptions, recallFor } from '../hook/start-recall.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import type { MemoryFiles } from '../memory/memory-files.ts';
-import { declaredScope, MEMORY_SCOPES, type MemoryScope, notOfWorkingTree, scopeDir } from '../memory/places.ts';
+import { type MemoryScope, notOfWorkingTree, scopeDir } from '../memory/places.ts';
 import { noteUses } from '../memory/recall/recall.ts';
 import { isTopicPath } from '../memory/text/topic.ts';
 import { type App, openApp } from '../worker/compose.ts';
@@ -28,10 +27,7 @@ export interface AgentMemory {
 }
 
 export interface AgentMemoryOptions extends Omit<RecallOptions, 'agent' | 'isAlone'> {
-  /**
-   * `user`: `~/.claude/memory`; `project`: where the project's memory lives; `local`: `.claude/memory` in its root.
-   * Default: what `definition` declares; one of the two is needed.
-   */
+  /** `user`: `~/.claude/memory`; `project`: where the project's memory lives; `local`: `.claude/memory` in its root. Default: `project`. */
   memory?: MemoryScope;
   /** Whether the agent may write its memory. Default: `read-write`. */
   mode?: 'read-write' | 'read-only';
@@ -39,11 +35,10 @@ export interface AgentMemoryOptions extends Omit<RecallOptions, 'agent' | 'isAlo
   config?: Config;
 }
 
-/** Opens an agent's memory, which is made where it is missing. Errors: `bad-input` where nothing says which it is. */
+/** Opens an agent's memory, which is made where it is missing. */
 export async function agentMemory(options: AgentMemoryOptions): Promise<AgentMemory> {
-  const { config = await loadConfig(), mode = 'read-write', ...recalling } = options;
+  const { config = await loadConfig(), mode = 'read-write', memory = 'project', ...recalling } = options;
   const cwd = options.cwd ?? process.cwd();
-  const memory = await scopeOf(options);
   const app = await openApp(config);
   try {
     const row = await memoryAt(app, { memory, cwd });
@@ -69,14 +64,6 @@ async function memoryAt({ memories, config, db }: App, at: { memory: MemoryScope
   if (db.engine === 'sqlite') return memories.ofDirectory(place, of);
   if (at.memory === 'local') throw notOfWorkingTree();
   return memories.ofPlace(place, of);
-}
-
-async function scopeOf({ memory, definition }: AgentMemoryOptions): Promise<MemoryScope> {
-  const scope = memory ?? (definition === undefined ? undefined : await declaredScope(definition));
-  if (scope) return scope;
-  throw new AppError('bad-input', `${definition ?? 'The agent'} declares no memory.`, {
-    remedy: `Give memory: ${MEMORY_SCOPES.join(', ')}, or write it into the frontmatter of its definition.`,
-  });
 }
 
 /** A topic that an agent opens is used. */

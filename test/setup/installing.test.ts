@@ -175,14 +175,10 @@ test('each agent gets what its contract asks for: seconds or milliseconds, a pro
     { event: 'Stop', ...claude, timeout: 30, async: true },
     { event: 'PreCompact', ...claude, timeout: 30, async: true },
     { event: 'SessionStart', ...claude, timeout: 30, async: true },
-    ...['SessionStart', 'SubagentStart'].map((event) => ({
-      ...{
-        event,
-        ...claude,
-        args: [...whileThere, nocturne, 'recall', '--hook', '--agent', 'claude-code'],
-        timeout: 15,
-      },
-    })),
+    {
+      ...{ event: 'SessionStart', ...claude, timeout: 15 },
+      args: [...whileThere, nocturne, 'recall', '--hook', '--agent', 'claude-code'],
+    },
     ...['UserPromptSubmit', 'PostToolUseFailure'].map((event) => ({ event, ...claude, timeout: 2 })),
   ]);
   const codex = handlersOf(config, 'codex');

@@ -79,7 +79,7 @@ test.each(ROWS)('$name: set up and removed, nothing was there', async (row) => {
     expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining(`${file} ${row.refused}`) });
     expect(existsSync(home)).toBe(false);
   } else {
-    expect(now()).toContain('SubagentStart');
+    expect(now()).toContain('SessionStart');
     const [backup = ''] = readdirSync(join(home, 'installed'));
     expect(statSync(join(home, 'installed', backup)).mode & 0o777).toBe(0o600);
     expect((await setUp('--remove')).code).toBe(0);

@@ -46,7 +46,6 @@ interface Hook {
 /** Which events of an agent tell nocturne of a session, with the seconds that it may take, and which ask it something. */
 interface Events {
   records: Record<string, number>;
-  recalls: string[];
   prompt: string;
   failure: Pick<Hook, 'event' | 'matcher'>;
 }
@@ -76,12 +75,12 @@ function hooksOf(
   { hook, nocturne, name }: Programs & { name: string },
   wants: Wants,
 ) {
-  const { records, recalls, prompt, failure } = events;
+  const { records, prompt, failure } = events;
   const record = (event: string, seconds: number) => handler([hook, name], seconds, { event });
-  const recall = [nocturne, 'recall', '--hook', '--agent', name];
+  const [recall, event] = [[nocturne, 'recall', '--hook', '--agent', name], 'SessionStart'];
   return [
     ...Object.entries(records).map(([event, seconds]): Hook => ({ event, handler: record(event, seconds) })),
-    ...recalls.map((event): Hook => ({ event, handler: handler(recall, RECALL_S, { event, isRecall: true }) })),
+    { event, handler: handler(recall, RECALL_S, { event, isRecall: true }) },
     ...(wants.recallPrompts ? [{ event: prompt, handler: record(prompt, ASKED_S) }] : []),
     ...(wants.recallFailures ? [{ ...failure, handler: record(failure.event, ASKED_S) }] : []),
   ];
@@ -90,20 +89,17 @@ function hooksOf(
 /** The longest timeout of SessionEnd is what all its hooks together are given; without one that is 1.5 s. */
 const CLAUDE_CODE: Events = {
   records: { SessionEnd: 10, Stop: 30, PreCompact: 30, SessionStart: 30 },
-  recalls: ['SessionStart', 'SubagentStart'],
   prompt: 'UserPromptSubmit',
   failure: { event: 'PostToolUseFailure' },
 };
 /** Codex cuts SessionEnd to three seconds and says so at every start where more is asked for. */
 const CODEX: Events = {
   records: { SessionEnd: 3, Stop: 10, PreCompact: 10, SessionStart: 10 },
-  recalls: ['SessionStart'],
   prompt: 'UserPromptSubmit',
   failure: { event: 'PostToolUse', matcher: 'Bash' },
 };
 const GEMINI: Events = {
   records: { SessionEnd: 10, AfterAgent: 10, PreCompress: 10, SessionStart: 10 },
-  recalls: ['SessionStart'],
   prompt: 'BeforeAgent',
   failure: { event: 'AfterTool', matcher: 'run_shell_command' },
 };
