@@ -1,14 +1,11 @@
 // Move: a memory goes from this machine's database into the one that machines share, or back.
 //
 // 1. Put it aside where it is: nobody commits to it any more, and `undo` with its id brings it back.
-// 2. Send every row of it to a memory that nobody sees yet; what is there already and the same is not sent again.
-// 3. Compare all rows on both sides.
-// 4. Let it be seen there.
+// 2. In one transaction there: every row of it, in place of what an earlier move left.
 //
 // Promises: a memory counts in one database only, and there whole; the source keeps its rows, as of what was deleted, and its
-// files; broken off, it goes on where it was. What was spent counts for the day where it was; a team's memory is git's to carry.
+// files; broken off, it is called again. What was spent counts for the day where it was; a team's memory is git's to carry.
 
-import { createHash, type Hash } from 'node:crypto';
 import type { Config } from '../src/base/config/config.ts';
 import { AppError } from '../src/base/errors.ts';
 import { canonicalPath, isDirectory, listFiles } from '../src/base/files/directories.ts';
@@ -23,9 +20,8 @@ interface MoveReport {
   memory: string;
   name: string;
   files: number;
-  /** Of all its tables, and how many of them were sent now. */
+  /** Of all its tables. */
   rows: number;
-  sent: number;
   /** Its working copy, or the directory that stands for it now; null: none on this machine. */
   dir: string | null;
 }
@@ -69,7 +65,7 @@ const TABLES: Table[] = [
   { name: 'snapshot_base', where: 'memory = #', order: 'path' },
   { name: 'call', where: 'job in (select id from job where memory = #)', order: 'id' },
 ];
-const MEMORY: Table = { name: 'memory', where: 'id = #', order: 'id', own: ['dir', 'machine', 'deleted_at'] };
+const MEMORY: Table = { name: 'memory', where: 'id = #', order: 'id' };
 /** Columns, never filled, of a database that was made before they went. */
 const FORMER = ['read_to', 'prefix_sha', 'ignored', 'seen_at', 'paused_until'];
 const AT_ONCE = 64;
@@ -139,41 +135,15 @@ export async function move(id: string, { from, to }: { from: Memories; to: Memor
     await sql.run('update memory set deleted_at = coalesce(deleted_at, ?) where id = ?', at, id);
     return (await sql.get<MemoryRow>('select * from memory where id = ?', id)) as MemoryRow;
   });
+  // 2.
   let mayCount = false;
   try {
-    // 2.
     const dir = await placeFor({ source, there }, { from, to });
-    const placed = await stateOfFiles(to.db, id);
-    const place = to.db.engine === 'sqlite' && dir !== null ? { dir, machine: to.machine } : NOWHERE;
-    const [row] = await pageOf(from.db, MEMORY, id, 0);
-    await replace(to.db, 'memory', ['id'], { ...row, ...place, deleted_at: at });
-    const fill = place.dir === null ? undefined : placed;
-    let [rows, sent] = [0, 0];
-    for (const table of [MEMORY, ...TABLES]) {
-      let there = await sumOf(to.db, table, id);
-      const here = await sumOf(from.db, table, id);
-      if (table !== MEMORY && there.sha !== here.sha) {
-        sent += await send(table, id, { from: from.db, to: to.db, fill });
-        there = await sumOf(to.db, table, id);
-      }
-      // 3.
-      rows += there.rows;
-      if (here.sha === there.sha) continue;
-      const what = `Only ${there.rows} of ${here.rows} rows of the table ${table.name} of ${name} arrived; ${name} stays where it was.`;
-      throw new AppError('conflict', what, { remedy: 'Run it again: it goes on where it was.' });
-    }
-    // 4.
     mayCount = true;
-    await to.db.write(async (sql) => {
-      if (to.db.engine === 'postgres' && dir !== null) {
-        const row = { machine: to.machine, path: dir, memory: id };
-        await replace(sql, 'place', ['machine', 'path'], row);
-      }
-      await sql.run('update memory set deleted_at = null where id = ?', id);
-    });
+    const rows = await to.db.write((sql) => bring({ source, dir }, { sql, from: from.db, to }));
     await to.of(id);
     await lookInto(to, { memory: id, paths: 'all' });
-    return { memory: id, name, files: source.files, rows, sent, dir };
+    return { memory: id, name, files: source.files, rows, dir };
   } catch (error) {
     // Where it is not known whether it counts there it stays aside here.
     const counts = 'select 1 from memory where id = ? and deleted_at is null';
@@ -181,6 +151,39 @@ export async function move(id: string, { from, to }: { from: Memories; to: Memor
     if (!isThere) await from.db.run('update memory set deleted_at = null where id = ?', id);
     throw error;
   }
+}
+
+/** Writes it there, in place of what is left of it; answers how many rows. */
+async function bring(
+  { source, dir }: { source: MemoryRow; dir: string | null },
+  { sql, from, to: { db, machine } }: { sql: Sql; from: Sql; to: Memories },
+): Promise<number> {
+  const { id } = source;
+  const isDirectory = db.engine === 'sqlite' && dir !== null;
+  const placed = isDirectory ? await stateOfFiles(sql, id) : undefined;
+  for (const { name, where } of TABLES.toReversed()) {
+    const { text, values } = filled(where, id);
+    // Another memory may have a part in a change.
+    if (name !== 'change') await sql.run(`delete from ${name} where ${text}`, ...values);
+  }
+  const place = isDirectory ? { dir, machine } : NOWHERE;
+  const [row] = await pageOf(from, MEMORY, id, 0);
+  await replace(sql, 'memory', ['id'], { ...row, ...place, deleted_at: null });
+  let count = 1;
+  for (const table of TABLES) {
+    for (let at = 0; ; ) {
+      const page = await pageOf(from, table, id, at);
+      const rows = table.name === 'file' ? page.map((row) => ({ ...row, ...stateIn(placed, row) })) : page;
+      const or = table.name === 'change' ? 'on conflict (id) do update set undone_by = excluded.undone_by' : '';
+      await insert(sql, table.name, rows, or);
+      count += page.length;
+      at += page.length;
+      if (page.length < AT_ONCE) break;
+    }
+  }
+  if (db.engine === 'postgres' && dir !== null)
+    await replace(sql, 'place', ['machine', 'path'], { machine, path: dir, memory: id });
+  return count;
 }
 
 const NOWHERE = { dir: null, machine: null };
@@ -230,52 +233,10 @@ async function stateOfFiles(sql: Sql, memory: string): Promise<Map<string, FileS
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Sends a table in place of what is there; answers how many rows. `fill`: files as they stand in the directory there. */
-async function send(
-  table: Table,
-  memory: string,
-  { from, to, fill }: { from: Db; to: Db; fill?: Map<string, FileState> },
-): Promise<number> {
-  if (table.name !== 'change') await clear(to, table, memory);
-  for (let sent = 0; ; ) {
-    const page = await pageOf(from, table, memory, sent);
-    if (page.length === 0) return sent;
-    const rows = page.map((row) => (table.name === 'file' ? { ...row, ...stateIn(fill, row) } : row));
-    // Of one that another memory has a part in.
-    const or = table.name === 'change' ? 'on conflict (id) do update set undone_by = excluded.undone_by' : '';
-    await to.write((sql) => insert(sql, table.name, rows, or));
-    sent += rows.length;
-  }
-}
-
+/** Files as they stand in the directory there. */
 function stateIn(fill: Map<string, FileState> | undefined, { id }: Row): Row {
   if (!fill) return { placed: null };
   return fill.get(String(id)) ?? { placed: '', seen: null, missing_since: null };
-}
-
-async function clear(sql: Db, table: Table, memory: string): Promise<void> {
-  if (table.name === 'session') await clear(sql, TABLES.find(({ name }) => name === 'piece') as Table, memory);
-  const { text, values } = filled(table.where, memory);
-  await sql.run(`delete from ${table.name} where ${text}`, ...values);
-}
-
-/** How many rows there are, and a digest of all in their order. */
-async function sumOf(sql: Sql, table: Table, memory: string) {
-  const sum = createHash('sha256');
-  for (let rows = 0; ; ) {
-    const page = await pageOf(sql, table, memory, rows);
-    if (page.length === 0) return { rows, sha: sum.digest('hex') };
-    for (const row of page) add(sum, row);
-    rows += page.length;
-  }
-}
-
-function add(sum: Hash, row: Row): void {
-  for (const [column, value] of Object.entries(row)) {
-    const isBytes = value instanceof Uint8Array;
-    sum.update(`${column} ${isBytes ? value.length : JSON.stringify(value)}\n`);
-    if (isBytes) sum.update(value);
-  }
 }
 
 async function pageOf(sql: Sql, { name, where, order, own = [] }: Table, memory: string, at: number): Promise<Row[]> {

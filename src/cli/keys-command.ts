@@ -109,10 +109,10 @@ const moveStore: CommandSpec<MoveOptions, [string | undefined]> = {
     ['--to-database', 'into the database at NOCTURNE_DATABASE_URL'],
     ['--to-home', "out of it, into this machine's home", { conflicts: 'toDatabase' }],
   ],
-  json: '{ memory, name, files, rows, sent, dir }',
+  json: '{ memory, name, files, rows, dir }',
   more:
-    'Every row is compared before the move counts. The old copy is kept until versionDays are over, and its directory keeps ' +
-    'its files. If a move was interrupted, run it again.',
+    'It is moved whole or not at all. The old copy is kept until versionDays are over, and its directory keeps its files. If a ' +
+    'move was interrupted, run it again.',
   examples: ['stores move notes --to-database', 'stores move notes --to-home'],
   async run({ args: [given], options, wrong }) {
     if (!options.toDatabase && !options.toHome) wrong('say which way: --to-database or --to-home');
