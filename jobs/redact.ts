@@ -36,7 +36,6 @@ import {
   wipeVersions,
 } from '../src/memory/redaction.ts';
 import { type RestingLine, restingOn } from '../src/memory/rests.ts';
-import { editLines, parseTopic } from '../src/memory/text/topic.ts';
 import { addMark, markOf } from './after-restore.ts';
 
 interface RedactDeps {
@@ -52,8 +51,6 @@ export interface RedactRequest {
   memories?: readonly string[];
   /** Only say what would be changed; default false. */
   isDry?: boolean;
-  /** Take out the lines that rest on redacted entries alone, too; default false. */
-  withLines?: boolean;
   /** Directories that are only looked through, where no memory that is redacted is in them: a team's memory, which others have, too. */
   beside?: readonly string[];
 }
@@ -102,7 +99,7 @@ export async function redact(request: RedactRequest, deps: RedactDeps): Promise<
     for (const line of (await restingOn(db, memory, said)).alone)
       if ((await scrub(line.text)) === line.text) lines.push(line);
     report.lines.push(...lines);
-    const changed = { scrub, memory, lines: request.withLines ? lines : [], isDry, job: job ?? '', actor };
+    const changed = { scrub, memory, isDry, job: job ?? '', actor };
     const dir = memories.copyOf(memory)?.dir ?? '';
     for (const path of await redactFiles(changed, memories)) report.files.push(join(dir, path));
   }
@@ -225,8 +222,6 @@ async function refuseNames(scrub: Scrub, memory: string, { db }: Memories): Prom
 interface Files {
   scrub: Scrub;
   memory: string;
-  /** That go, too. */
-  lines: RestingLine[];
   isDry: boolean;
   job: string;
   actor: Actor;
@@ -236,24 +231,20 @@ interface Files {
 const MOST_ROUNDS = 5;
 
 /** Answers the paths of files that hold it, and which were changed. */
-async function redactFiles({ scrub, memory, lines, isDry, job, actor }: Files, memories: Memories): Promise<string[]> {
+async function redactFiles({ scrub, memory, isDry, job, actor }: Files, memories: Memories): Promise<string[]> {
   const changed = new Set<string>();
   for (let round = 0; round < MOST_ROUNDS; round += 1) {
     await lookInto(memories, { memory, paths: 'all' });
     const found: { path: string; before: string; after: string }[] = [];
     for (const { path, content } of await headsOf(memories.db, memory)) {
       const before = content ? rawText(content) : '';
-      const remove = new Set(lines.filter((line) => line.path === path).map(({ id }) => id));
-      const kept = remove.size > 0 ? editLines(before, { remove, add: [] }) : before;
-      const after = await scrubFile(scrub, path ?? '', kept);
+      const after = await scrubFile(scrub, path ?? '', before);
       if (path !== null && after !== before) found.push({ path, before, after });
     }
     for (const { path } of found) changed.add(path);
     if (found.length === 0 || isDry) break;
     const files = found.map(({ path, before, after }): FileChange => {
-      const isEmptied = parseTopic(path, before).lines.length > 0 && parseTopic(path, after).lines.length === 0;
-      const text = isEmptied && lines.some((line) => line.path === path) ? null : after;
-      return { path, make: (current) => (current === before ? text : current) };
+      return { path, make: (current) => (current === before ? after : current) };
     });
     await commit(memories, { memory, paths: found.map(({ path }) => path) }, { job, actor }, async () => ({
       files,

@@ -14,6 +14,7 @@ import { removeFile, writeWhole } from '../src/base/files/files.ts';
 import { locateSecrets, redact } from '../src/base/secrets/redact-text.ts';
 import { newId, type Sql } from '../src/db/sql.ts';
 import { commit, type FileChange, lookInto, withRows } from '../src/memory/commit.ts';
+import { rawText } from '../src/memory/edit-text.ts';
 import { headAt, headsOf } from '../src/memory/file-rows.ts';
 import { enterJob, isAtWork } from '../src/memory/job-rows.ts';
 import type { Memories, MemoryRow } from '../src/memory/memories.ts';
@@ -113,16 +114,10 @@ export async function checkMemorySnapshot(
 ): Promise<SnapshotCheck> {
   const snapshot = readMemorySnapshot(tree);
   if (!snapshot) return { state: 'none', snapshot: null, topics: [] };
-  const { db: sql } = memories;
   if (memory) await lookInto(memories, { memory: memory.id, paths: 'all' });
-  const applied = memory ? await appliedTo(sql, memory.id) : new Set();
-  const bases = memory ? await basesOf(sql, memory.id) : new Map<string, string>();
-  const topics: SnapshotTopic[] = [];
-  for (const topic of snapshot.topics) {
-    const ours = memory ? ((await headAt(sql, memory.id, topic.path))?.content?.toString() ?? null) : null;
-    const brought = bring(topic, { base: bases.get(topic.path), ours, isTrusted: false });
-    if (brought.step !== 'same') topics.push(told(brought));
-  }
+  const applied = memory ? await appliedTo(memories.db, memory.id) : new Set();
+  const brought = await bring(snapshot, { sql: memories.db, memory: memory?.id ?? null, isTrusted: false });
+  const topics = brought.filter(({ step }) => step !== 'same').map(told);
   const isUpToDate = applied.has(snapshot.id) || topics.every(({ step }) => step === 'own');
   return {
     state: isUpToDate ? 'up-to-date' : applied.size > 0 ? 'newer' : 'not-applied',
@@ -149,24 +144,14 @@ export async function applyMemorySnapshot(
   await commit(memories, { memory, paths: 'all' }, by, async (sql) => {
     Object.assign(report, { outcome: 'busy', topics: [], job: null });
     if (await isAtWork(sql, { memories: [memory], now: memories.clock.now() })) return { files: [] };
-    const bases = await basesOf(sql, memory);
-    const brought: ReturnType<typeof bring>[] = [];
-    const isChanged = () => brought.some(({ step }) => changes(step));
-    const files = snapshot.topics.map(
-      (topic): FileChange => ({
-        path: topic.path,
-        make(current) {
-          const made = bring(topic, { base: bases.get(topic.path), ours: current, isTrusted });
-          brought.push(made);
-          return made.text;
-        },
-      }),
-    );
-    const index = await withBuiltIndex(sql, { id: memory, dir }, files, isChanged);
+    const brought = await bring(snapshot, { sql, memory, isTrusted });
+    const isChanged = brought.some(({ step }) => changes(step));
+    const files = brought.map(({ path, text }): FileChange => ({ path, make: () => text }));
+    const index = await withBuiltIndex(sql, { id: memory, dir }, files, () => isChanged);
     return withRows(index, async (change) => {
       report.topics = brought.map(told);
-      report.outcome = isChanged() ? 'applied' : 'unchanged';
-      if (isKnown && !isChanged()) return;
+      report.outcome = isChanged ? 'applied' : 'unchanged';
+      if (isKnown && !isChanged) return;
       const taken = new Set(brought.filter(({ step }) => step !== 'withheld').map(({ path }) => path));
       const topics = snapshot.topics.filter(({ path }) => taken.has(path));
       const collided = brought.flatMap(({ path, step }) => (step === 'collides' ? path : []));
@@ -177,17 +162,26 @@ export async function applyMemorySnapshot(
   return report;
 }
 
-function bring(
-  topic: { path: string; text: string },
-  here: { base: string | undefined; ours: string | null; isTrusted: boolean },
-): SnapshotTopic & { text: string | null } {
-  const { path, text: theirs } = topic;
-  const brought = bringTopic({ ...here, theirs });
-  if (!changes(brought.step) || here.isTrusted) return { path, ...brought, lines: [] };
-  const known = new Set((here.ours ?? '').split('\n').map((line) => line.trim()));
-  const lines = screenTopic(topic).filter(({ text }) => !known.has(text));
-  if (lines.length === 0) return { path, ...brought, lines };
-  return { path, step: 'withheld', text: here.ours, lines };
+type Brought = SnapshotTopic & { text: string | null };
+
+/** What becomes of each topic; `memory` null: there is none yet. */
+async function bring(
+  { topics }: MemorySnapshot,
+  { sql, memory, isTrusted }: { sql: Sql; memory: string | null; isTrusted: boolean },
+): Promise<Brought[]> {
+  const bases = memory === null ? new Map<string, string>() : await basesOf(sql, memory);
+  const all: Brought[] = [];
+  for (const topic of topics) {
+    const { path, text: theirs } = topic;
+    const head = memory === null ? null : await headAt(sql, memory, path);
+    const ours = head?.content ? rawText(head.content) : null;
+    const brought = bringTopic({ base: bases.get(path), ours, theirs });
+    const known = new Set((ours ?? '').split('\n').map((line) => line.trim()));
+    const isAsked = changes(brought.step) && !isTrusted;
+    const lines = isAsked ? screenTopic(topic).filter(({ text }) => !known.has(text)) : [];
+    all.push({ path, ...(lines.length > 0 ? { step: 'withheld', text: ours } : brought), lines });
+  }
+  return all;
 }
 
 function changes(step: SnapshotTopic['step']): boolean {

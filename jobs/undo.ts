@@ -212,8 +212,6 @@ interface Staying {
   name: string;
   /** Who changed it since: `dream job_…`, `an edit made outside`, `a person`. */
   by: string[];
-  /** Where one of them was no job: what its file was before that. */
-  file?: { path: string; version: string };
 }
 
 type Job = { id: string; kind: string };
@@ -289,10 +287,9 @@ function takingBack(sql: Sql, { job, rows }: { job: Job; rows: RowChange[] }) {
       const gone = isTopicFile(path) ? goneLines(path, { file, current }) : [];
       const { text, collisions } = textBack(path, file, current);
       if (gone.length > 0 || collisions > 0) {
-        const { by, before: version } = await laterChangesOf(sql, file);
-        const since = { by, ...(version && { file: { path: head?.path ?? path, version } }) };
-        for (const { id, text: name } of gone) linesGone.set(`${file.file} ${id}`, { kind: 'line', name, ...since });
-        if (gone.length === 0) stays.push({ kind: 'file', name: path, ...since });
+        const by = await laterChangesOf(sql, file);
+        for (const { id, text: name } of gone) linesGone.set(`${file.file} ${id}`, { kind: 'line', name, by });
+        if (gone.length === 0) stays.push({ kind: 'file', name: path, by });
       }
       if (text === current && (text === null || path === head?.path)) return [];
       const from = head?.path != null && head.path !== path ? { from: head.path } : {};

@@ -162,7 +162,6 @@ interface RedactOptions extends CommonOptions {
   match?: string;
   secrets?: boolean;
   dryRun?: boolean;
-  withLines?: boolean;
   yes?: boolean;
 }
 
@@ -177,7 +176,6 @@ const redact: CommandSpec<RedactOptions, [string | undefined]> = {
     ],
     ['--secrets', 'all that looks like a secret', { conflicts: 'match' }],
     ['--dry-run', 'only say what would be changed'],
-    ['--with-lines', 'remove the lines that rest only on redacted entries'],
     ['--yes', 'do not ask'],
     ...MEMORY,
   ],
@@ -210,7 +208,7 @@ async function redaction(
   version: string | undefined,
   options: RedactOptions,
 ): Promise<(isDry: boolean) => Promise<RedactReport>> {
-  const { match, secrets, dryRun, withLines } = options;
+  const { match, secrets, dryRun } = options;
   const isText = match !== undefined || secrets === true;
   if (isText === (version !== undefined) || (version !== undefined && dryRun)) {
     const found = 'Say what to redact: a version, --match TEXT or --secrets. --dry-run works with the last two.';
@@ -224,8 +222,7 @@ async function redaction(
   const scrub = match === undefined ? scrubSecrets : scrubOf(match);
   const team = canonicalPath(scopeDir(app.config, { memory: 'local', cwd: process.cwd() }));
   const beside = isCheckedIn(team) ? [team] : [];
-  return (isDry) =>
-    app.redact({ scrub, isDry, withLines, beside, ...(memory !== undefined && { memories: [memory] }) });
+  return (isDry) => app.redact({ scrub, isDry, beside, ...(memory !== undefined && { memories: [memory] }) });
 }
 
 /** Says on stderr what goes, and asks where someone is there to answer. `plan` null: of one version. */
@@ -241,7 +238,7 @@ async function isWanted(plan: RedactReport | null, options: RedactOptions): Prom
 
 function tellRedacted(
   report: RedactReport,
-  { match, dryRun, withLines }: RedactOptions,
+  { match, dryRun }: RedactOptions,
   say: (text: string) => void = print,
 ): void {
   const { versions, rows, files, home, sessions, lines, beside, remaining, remedies } = report;
@@ -258,9 +255,7 @@ function tellRedacted(
     ].join('\n'),
   );
   if (lines.length > 0) {
-    const what = withLines ? (dryRun ? 'would remove' : 'removed') : 'kept';
-    const hint = withLines ? '' : '; --with-lines removes it';
-    say(`${what} lines that rest only on redacted entries (${lines.length}${hint}):`);
+    say(`kept lines that rest only on redacted entries (${lines.length}; nocturne forget takes one out):`);
     for (const { path, text } of lines) say(`  ${path}: ${text}`);
   }
   if (beside.length > 0)

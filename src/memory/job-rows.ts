@@ -216,19 +216,14 @@ export function tooOld(job: string): AppError {
 }
 
 /** Who changed a file after the job did; and where that was no job, as what the file was before it. */
-export async function laterChangesOf(
-  sql: Sql,
-  { memory, file, last }: FileChanges,
-): Promise<{ by: string[]; before?: string }> {
-  const rows = await sql.all<{ change: string; previous: string | null; job: string | null }>(
-    `select v.change, v.previous, job.id as job from version v join change c on c.id = v.change left join job on job.id = c.job
-     where v.memory = ? and v.file = ? and v.seq > ? order by v.seq`,
+export async function laterChangesOf(sql: Sql, { memory, file, last }: FileChanges): Promise<string[]> {
+  const rows = await sql.all<{ change: string }>(
+    'select change from version where memory = ? and file = ? and seq > ? order by seq',
     ...[memory, file, last],
   );
   const said: string[] = [];
   for (const { change } of rows) said.push(await sayChange(sql, change));
-  const before = rows.find(({ job }) => job === null)?.previous;
-  return { by: [...new Set(said)], ...(before && { before }) };
+  return [...new Set(said)];
 }
 
 const ACTORS: Record<Actor['kind'], string> = {
