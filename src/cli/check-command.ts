@@ -1,9 +1,9 @@
 // What is wrong, and what mends it. check: of a memory and of the database; --restore puts back what can be put back without a guess, the
-// database itself from its newest good copy, --accept-missing believes that what is gone was meant to go. redact: takes a version, a
-// text wherever it is, or all secrets, out of everything nocturne keeps. doctor: whether everything works, and what to do where not.
+// database itself from its newest good copy, --accept-missing believes that what is gone was meant to go. redact: takes a
+// text, or all secrets, out of everything nocturne keeps. doctor: whether everything works, and what to do where not.
 
 import { afterRestore, type Restored } from '../../jobs/after-restore.ts';
-import { type RedactReport, redactVersion } from '../../jobs/redact.ts';
+import type { RedactReport } from '../../jobs/redact.ts';
 import { loadConfig } from '../base/config/config.ts';
 import { AppError } from '../base/errors.ts';
 import { canonicalPath } from '../base/files/directories.ts';
@@ -16,7 +16,6 @@ import type { MemoryRow } from '../memory/memories.ts';
 import { isCheckedIn } from '../memory/paths.ts';
 import { scopeDir } from '../memory/places.ts';
 import { scrubOf, scrubSecrets } from '../memory/redaction.ts';
-import { wholeId } from '../memory/short-ids.ts';
 import type { Checked } from '../setup/checks.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
 import { plainly } from '../terminal/phrases.ts';
@@ -165,10 +164,9 @@ interface RedactOptions extends CommonOptions {
   yes?: boolean;
 }
 
-const redact: CommandSpec<RedactOptions, [string | undefined]> = {
+const redact: CommandSpec<RedactOptions> = {
   name: 'redact',
   about: 'take a secret out of everything',
-  args: [['[version]', 'one version (memver_…, or what it begins with)']],
   options: [
     [
       '--match <text>',
@@ -186,10 +184,8 @@ control and backups of your own are not touched: what is read again from there c
   async inApp(app, call) {
     const { options } = call;
     if (!options.dryRun) requirePerson(app.config, 'redact');
-    const [version] = call.args;
-    const redactIt = await redaction(app, version, options);
-    const isSure =
-      options.dryRun || options.yes || (await isWanted(version === undefined ? await redactIt(true) : null, options));
+    const redactIt = await redaction(app, options);
+    const isSure = options.dryRun || options.yes || (await isWanted(await redactIt(true), options));
     if (!isSure) {
       print(options.json ? { job: null } : 'Nothing was redacted.');
       process.exitCode = EXIT.usage;
@@ -203,35 +199,24 @@ control and backups of your own are not touched: what is read again from there c
 };
 
 /** What redacts what is named, or only says what that would change. */
-async function redaction(
-  app: App,
-  version: string | undefined,
-  options: RedactOptions,
-): Promise<(isDry: boolean) => Promise<RedactReport>> {
-  const { match, secrets, dryRun } = options;
-  const isText = match !== undefined || secrets === true;
-  if (isText === (version !== undefined) || (version !== undefined && dryRun)) {
-    const found = 'Say what to redact: a version, --match TEXT or --secrets. --dry-run works with the last two.';
-    throw new AppError('bad-input', found, { remedy: 'nocturne show --history lists the versions.' });
-  }
-  const memory = version !== undefined || isNamed(options) ? (await app.memoryFor()).id : undefined;
-  if (version !== undefined && memory !== undefined) {
-    const id = await wholeId(app.db, 'version', version);
-    return () => redactVersion({ memory, version: id }, { memories: app.memories });
-  }
+async function redaction(app: App, options: RedactOptions): Promise<(isDry: boolean) => Promise<RedactReport>> {
+  const { match, secrets } = options;
+  if (match === undefined && !secrets)
+    throw new AppError('bad-input', 'Say what to redact: --match TEXT or --secrets.', {
+      remedy: '--dry-run only says what would be changed.',
+    });
+  const memories = isNamed(options) ? [(await app.memoryFor()).id] : undefined;
   const scrub = match === undefined ? scrubSecrets : scrubOf(match);
   const team = canonicalPath(scopeDir(app.config, { memory: 'local', cwd: process.cwd() }));
   const beside = isCheckedIn(team) ? [team] : [];
-  return (isDry) => app.redact({ scrub, isDry, beside, ...(memory !== undefined && { memories: [memory] }) });
+  return (isDry) => app.redact({ scrub, isDry, beside, ...(memories && { memories }) });
 }
 
-/** Says on stderr what goes, and asks where someone is there to answer. `plan` null: of one version. */
-async function isWanted(plan: RedactReport | null, options: RedactOptions): Promise<boolean> {
+/** Says on stderr what goes, and asks where someone is there to answer. */
+async function isWanted(plan: RedactReport, options: RedactOptions): Promise<boolean> {
   // It may have broken off before it wrote the database and its copies anew.
-  if (plan && plan.versions + plan.rows + plan.files.length + plan.home.length + plan.sessions.length === 0)
-    return true;
-  if (plan) tellRedacted(plan, { ...options, dryRun: true }, note);
-  else note('would redact this version, and all others of its memory with the same text');
+  if (plan.versions + plan.rows + plan.files.length + plan.home.length + plan.sessions.length === 0) return true;
+  tellRedacted(plan, { ...options, dryRun: true }, note);
   note('This cannot be undone.');
   return agreed('Redact it?');
 }

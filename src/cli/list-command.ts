@@ -57,7 +57,7 @@ const list: CommandSpec<ListOptions> = {
     ['--all', 'of all projects', { conflicts: ['memory', 'scope'] }],
     ...MEMORY,
   ],
-  json: `{ memory, ${TOPICS} }; with --day ${LOG_JSON}; with --all { projects: [{ project, memory, topics, waiting, learnedAt }], memories: [{ memory, topics, waiting }] }; with --sessions { sessions: [{ memory, session, name, transcript, cwd, readAt, entries: [{ id, type, text, state }] }] }`,
+  json: `{ memory, ${TOPICS} }; with --day ${LOG_JSON}; with --all { memories: [{ project, memory, topics, waiting }] }; with --sessions { sessions: [{ memory, session, name, transcript, cwd, readAt, entries: [{ id, type, text, state }] }] }`,
   more: 'nocturne why SESSION says more about one.',
   examples: ['list --type feedback', 'list --day yesterday', 'list --all', 'list --sessions'],
   async inApp(app, { options }) {
@@ -76,34 +76,17 @@ const list: CommandSpec<ListOptions> = {
   },
 };
 
-/** Every memory that is known: first how much is where, then each as it is listed alone. */
+/** Every memory that is known, each as it is listed alone. */
 async function listAll(app: App, { json, type }: ListOptions): Promise<void> {
-  const memories = await memoriesFor(app, { all: true });
-  const found = await Promise.all(
-    memories.map(async (memory) => {
-      const learned =
-        "select max(ended_at) as at from job where memory = ? and code is null and kind in ('extract', 'dream')";
-      const row = await app.db.get<{ at: string | null }>(learned, memory.id);
-      const [whose, listing] = [await whoseMemory(app, memory), await listingOf(app, memory, type)];
-      return { whose, listing, learnedAt: row?.at ?? null };
-    }),
-  );
-  if (json) {
-    const projects = found.map(({ whose, listing: { memory, topics, waiting }, learnedAt }) => {
-      return { project: whose.name, memory, topics: topics.length, waiting: waiting.length, learnedAt };
-    });
-    return print({ projects, memories: found.map(({ listing }) => listing) });
-  }
-  if (found.length === 0) return print('Nothing is remembered yet, in any project.');
-  const rows = found.map(({ whose, listing: { topics, waiting }, learnedAt }) => {
-    const when = learnedAt ? sayWhen(learnedAt, app.config) : '–';
-    return [String(topics.length), String(waiting.length), when, whose.name];
+  const found = await Array.fromAsync(await memoriesFor(app, { all: true }), async (memory) => {
+    return { whose: await whoseMemory(app, memory), listing: await listingOf(app, memory, type) };
   });
-  printTable(['topics', 'new', 'last learned', 'project'], rows);
+  if (json) return print({ memories: found.map(({ whose, listing }) => ({ project: whose.name, ...listing })) });
+  if (found.length === 0) return print('Nothing is remembered yet, in any project.');
   for (const { whose, listing } of found) {
-    if (listing.topics.length + listing.waiting.length === 0) continue;
-    print(`\n${style('bold', whose.name)}\n  ${whose.command('nocturne list')}`);
+    print(`${style('bold', whose.name)}\n  ${whose.command('nocturne list')}`);
     await showListing(app, listing);
+    print('');
   }
 }
 

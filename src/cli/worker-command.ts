@@ -12,7 +12,7 @@ import { closeBreaker, gateOf } from '../queue/breaker.ts';
 import { type InboxRow, put } from '../queue/inbox.ts';
 import { reopenDay } from '../queue/spend.ts';
 import { environmentOf } from '../queue/swept.ts';
-import { dismiss, LIMITS, listWork, retry as retryRows, type WorkRow } from '../queue/waiting-work.ts';
+import { dismiss, listWork, retry as retryRows, type WorkRow } from '../queue/waiting-work.ts';
 import { allWorkers } from '../queue/workers.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
 import { plainly, sayFate, sayOutcome } from '../terminal/phrases.ts';
@@ -141,7 +141,6 @@ function endOnSignals(): AbortSignal {
 }
 
 interface RetryOptions extends CommonOptions {
-  all?: boolean;
   failed?: boolean;
   dismiss?: boolean;
 }
@@ -151,8 +150,7 @@ const retry: CommandSpec<RetryOptions, [string[]]> = {
   about: 'try again what failed: given up, or waiting after a failure',
   args: [['[session...]', 'sessions by id or transcript, or other work by its key (dream, a day)']],
   options: [
-    ['--failed', "all work that was given up, or waits for a limit: yours of a day, or the provider's"],
-    ['--all', 'that, and all that waits to be tried again'],
+    ['--failed', 'all work that was given up, or waits after a failure or for a limit'],
     ['--dismiss', 'do not try it again: take it off the list of what failed'],
     ...MEMORY,
   ],
@@ -161,8 +159,8 @@ const retry: CommandSpec<RetryOptions, [string[]]> = {
   examples: ['retry --failed'],
   run: (call) => {
     const [names] = call.args;
-    const { failed, all } = call.options;
-    if (names.length === 0 && !failed && !all) call.wrong('name a session, or use --failed or --all');
+    const { failed } = call.options;
+    if (names.length === 0 && !failed) call.wrong('name a session, or use --failed');
     return withApp(call, (app) => tryAgain(app, names, call.options));
   },
 };
@@ -171,14 +169,11 @@ type Work = Pick<InboxRow, 'kind' | 'key' | 'memory'> & Partial<InboxRow>;
 
 async function tryAgain(app: App, names: string[], options: RetryOptions): Promise<void> {
   const { db, clock } = app;
-  const { all, failed, dismiss: isDismissed = false, json } = options;
+  const { failed, dismiss: isDismissed = false, json } = options;
   const memory = isNamed(options) ? (await memoryKept(app)).id : undefined;
   const listed = await listWork(db, { memory });
-  const isAsked = ({ state, code }: WorkRow) => {
-    const isListed = state === 'failed' || (!isDismissed && LIMITS.includes(code ?? ''));
-    return isListed ? failed || all : all && !isDismissed;
-  };
-  const meant = new Set<Work>(listed.filter(isAsked));
+  const isAsked = ({ state, code }: WorkRow) => state === 'failed' || (!isDismissed && code !== null);
+  const meant = new Set<Work>(failed ? listed.filter(isAsked) : []);
   for (const name of names) for (const each of await workCalled(app, name, listed)) meant.add(each);
   const now = clock.now();
   for (const each of meant) {
@@ -189,8 +184,7 @@ async function tryAgain(app: App, names: string[], options: RetryOptions): Promi
     const did = isDismissed ? 'is off the list' : 'waits';
     print(json ? { memory: place, kind: each.kind, key, isDismissed } : `${name} ${did} in ${place}`);
   }
-  const isAll = all || isDismissed || listed.length === 0;
-  if (meant.size === 0 && !json) print(`Nothing failed.${isAll ? '' : ' To try all that waits: nocturne retry --all'}`);
+  if (meant.size === 0 && !json) print('Nothing failed.');
   if (isDismissed) return;
   // Whoever asks has mended what was wrong, or wants to see.
   await closeBreaker(db, now);

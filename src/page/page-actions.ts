@@ -5,14 +5,13 @@ import { randomBytes } from 'node:crypto';
 import { AppError, describeError, isAppError } from '../base/errors.ts';
 import { redact } from '../base/secrets/redact-text.ts';
 import { sayCount } from '../base/text/wording.ts';
-import { marks } from '../db/sql.ts';
 import { removeEmpty } from '../memory/memories.ts';
 import { isTopicPath, withLine } from '../memory/text/topic.ts';
 import { closeBreaker } from '../queue/breaker.ts';
 import { endPause, pause } from '../queue/pauses.ts';
 import { reopenDay } from '../queue/spend.ts';
 import { wakeWorker } from '../queue/spool.ts';
-import { LIMITS, releasePaused, retry } from '../queue/waiting-work.ts';
+import { releasePaused, retry } from '../queue/waiting-work.ts';
 import { writeTyped } from '../setup/settings-file.ts';
 import { fromHome, sayTime } from '../terminal/phrases.ts';
 import { withoutDreams } from '../worker/job-bounds.ts';
@@ -167,8 +166,8 @@ async function decide({ at, memory, field }: Asked): Promise<Done> {
 async function retryAll({ at }: Asked): Promise<Done> {
   const { db, clock } = at.app;
   const now = clock.now();
-  const select = `select id from inbox where state = 'failed' or code in (${marks(LIMITS)})`;
-  const ids = (await db.all<{ id: number }>(select, ...LIMITS)).map(({ id }) => id);
+  const select = "select id from inbox where state = 'failed' or code is not null";
+  const ids = (await db.all<{ id: number }>(select)).map(({ id }) => id);
   const count = await retry(db, ids, now);
   await closeBreaker(db, now);
   await reopenDay(db);

@@ -22,9 +22,6 @@ export function listWork(sql: Sql, { memory = '' }: { memory?: string } = {}): P
   );
 }
 
-/** What work waits with for a limit, of a person or of a provider. */
-export const LIMITS = ['ceiling', 'plan-limit', 'overloaded'];
-
 /** A person says to try these again, now, with what was given up of them; answers how many of them nobody is at work on. */
 export async function retry(sql: Sql, ids: readonly number[], now: Date): Promise<number> {
   let count = 0;

@@ -172,7 +172,7 @@ async function checkMemories(app: App, asked: Checked[]): Promise<Checked[]> {
         return fail('sessions', `${sayFirst(sessions)}: ${text}`, 'Fix that; they are read by themselves then.');
       const answers = asked.some(({ state }) => state === 'ok');
       const byModel = answers
-        ? 'It answers now: nocturne retry --all goes on at once.'
+        ? 'It answers now: nocturne retry --failed goes on at once.'
         : 'Nothing is lost: the work waits.';
       const remedy = command === 'nocturne doctor' ? byModel : `Run ${command}.`;
       return fail('waits', text, remedy);

@@ -104,7 +104,7 @@ export async function openApp(given: Config, parts: Parts = {}) {
   // Named each: a copy of all settings asks for the zone, which takes a tenth of a start.
   const { wallMs, environment, childMemoryMb: memoryLimitMb, concurrency: maxIdle } = config;
   const forked = forkAgent({ wallMs, environment, memoryLimitMb, maxIdle });
-  const runAgent = boundRun(config, spans.run(parts.runAgent ?? forked), log);
+  const runAgent = boundRun(config, spans.run(parts.runAgent ?? forked));
   const startedBy = parts.startedBy ?? 'program';
 
   const memoryDirOf = (at: At = {}) => memoryDirFor(at.config ?? config, at);

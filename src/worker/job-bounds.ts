@@ -6,7 +6,6 @@ import { needsKey, OFFLINE_MODEL, type RunAgent, requireAccess } from '../agent/
 import type { Config } from '../base/config/config.ts';
 import { AppError, type Failure, onAppError } from '../base/errors.ts';
 import { readAccess } from '../base/key.ts';
-import type { Log } from '../base/logger.ts';
 import { thisProcess } from '../base/process.ts';
 import type { Clock } from '../base/time.ts';
 import type { Db } from '../db/sql.ts';
@@ -34,7 +33,7 @@ export function wallOf(jobWallMs: number): AbortSignal {
 }
 
 /** The same runs with the key. */
-export function boundRun(config: Config, run: RunAgent, log?: Log): RunAgent {
+export function boundRun(config: Config, run: RunAgent): RunAgent {
   const keyed: RunAgent = async (request, ports, signal) => {
     const access = needsKey(request.model) ? { ...request.access, ...(await readAccess(config)) } : {};
     const keyedRequest = { ...request, access };
@@ -42,7 +41,7 @@ export function boundRun(config: Config, run: RunAgent, log?: Log): RunAgent {
     requireAccess(keyedRequest);
     return run(keyedRequest, ports, signal);
   };
-  const bound = withPrograms(config, keyed, log);
+  const bound = withPrograms(config, keyed);
   return async (request, ...more) => {
     // It may have been meant to keep something from a model, or to name another one.
     if (config.unknown && request.model !== OFFLINE_MODEL)

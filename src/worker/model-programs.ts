@@ -23,7 +23,6 @@ import type { Config } from '../base/config/config.ts';
 import { AppError, isAppError } from '../base/errors.ts';
 import { isDirectory, realPath, removeTree } from '../base/files/directories.ts';
 import { makeDirectory, makePrivate, statNow, writeWhole } from '../base/files/files.ts';
-import type { Log } from '../base/logger.ts';
 import { takeLock } from '../db/sqlite.ts';
 
 /** How a program is found on this machine, and what it says of itself. */
@@ -175,17 +174,13 @@ async function inEmptyDirectory<T>(
   }
 }
 
-/** The same runs, by the program that a request's model names. `log`: is told where it was looked up again. */
-export function withPrograms(config: Runs, run: RunAgent, log?: Log): RunAgent {
+/** The same runs, by the program that a request's model names. */
+export function withPrograms(config: Runs, run: RunAgent): RunAgent {
   return async (request, ports, signal) => {
     const named = programOf(request.model);
     if (!named) return run(request, ports, signal);
     const program = programNamed(named.name);
-    const { path, login, problem, movedFrom } = await findProgram(named.name, config);
-    if (movedFrom && path !== null) {
-      const error = `${program.title} is gone from ${movedFrom}, where set-up found it: ${path} is used.`;
-      await log?.('warn', { event: 'trouble', error });
-    }
+    const { path, login, problem } = await findProgram(named.name, config);
     if (problem || path === null || login === undefined) throw problem;
     const release = await takeTurn(config, signal);
     const over = new AbortController();

@@ -268,7 +268,7 @@ test('of a checkout that was moved the files can be taken along by hand, before 
   // A memory that holds nothing is not listed.
   mkdirSync(join(dirOf(second), 'cache'), { recursive: true });
   await done(third, 'list', '--memory', dirOf(second));
-  const { projects } = JSON.parse(await done(third, 'list', '--all', '--json'));
+  const { memories: projects } = JSON.parse(await done(third, 'list', '--all', '--json'));
   expect(projects).toEqual([expect.objectContaining({ project: third, memory: dirOf(third) })]);
   expect(await done(third, 'list')).toMatch(/kitchen.*Tuesdays|Tuesdays.*kitchen/s);
 });

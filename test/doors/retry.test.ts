@@ -58,7 +58,6 @@ test.each([
   ['its id', (session: SessionFile) => [session.id]],
   ['its transcript', (session: SessionFile) => [session.path]],
   ['--failed', () => ['--failed']],
-  ['--all', () => ['--all']],
 ])('retry by %s puts it in again, and it is done', async (_, args) => {
   const { testing, session, mend } = await givenUp();
   mend();
@@ -92,7 +91,7 @@ test('what is dismissed is off the list, and why tells its failure until a perso
     return { ...values[0], isTold: /^failed /m.test(stdout) };
   };
   expect(await testing.nocturne('retry', '--dismiss', session.id)).toMatchObject({ code: 0 });
-  expect((await testing.nocturne('retry', '--all')).stdout).toBe('Nothing failed.\n');
+  expect((await testing.nocturne('retry', '--failed')).stdout).toBe('Nothing failed.\n');
   expect(await testing.nocturne()).toMatchObject({ code: 0 });
   const left = { turns: [{ state: 'gave-up' }], next: expect.stringContaining('given up') };
   expect(await explained()).toMatchObject({ ...left, failure: { state: 'ended' }, isTold: true });
@@ -138,7 +137,7 @@ test('retry closes the breaker and ends a wait; for what nobody knows it says so
     failure: { code: 'auth', state: 'tried again' },
     next: expect.stringContaining('no model is asked before'),
   });
-  await testing.nocturne('retry', '--all');
+  await testing.nocturne('retry', '--failed');
   expect(await ask()).toMatchObject({ next: 'A worker reads it as soon as it runs.' });
   expect(await testing.rows('waiting')).toMatchObject([{ notBefore: '2026-11-21T02:00:00.000Z', failure: null }]);
   const unknown = await testing.nocturne('retry', 'no-such-session');

@@ -229,9 +229,6 @@ test('redact tells what it would change, asks, changes it, and leaves nothing to
     expect(asked.stderr).toContain(said);
   const no = await runHere(['redact', '--match', 'pnpm'], testing.environment, { isTerminal: true, stdin: 'n\n' });
   expect(no).toMatchObject({ code: 2, stderr: expect.stringContaining('Redact it? [y/N]') });
-  const { versions } = await testing.json<{ versions: { id: string }[] }>('show', TOPIC, '--history');
-  const stderr = expect.stringContaining('would redact this version');
-  expect(await testing.nocturne('redact', versions[0]?.id ?? '')).toMatchObject({ code: 2, stderr });
   expect(await testing.json('redact', '--match', 'pnpm')).toMatchObject({ job: null });
   expect(readFileSync(join(testing.dir, TOPIC), 'utf8')).toContain('pnpm');
   expect((await testing.nocturne('redact', '--yes')).stderr).toContain('Say what to redact');

@@ -149,7 +149,7 @@ test('the model of one session is asked for that one alone, unless the command n
   await bothEnd({ NOCTURNE_MODEL: 'claude-opus-5-5' });
   await sweep();
   expect([saysOf(a.memory), saysOf(b.memory)]).toEqual([['in project a'], []]);
-  await nocturne(['retry', '--all']);
+  await nocturne(['retry', '--failed']);
   await nocturne(['worker', '--once', '--model', 'offline']);
   expect(saysOf(b.memory)).toEqual(['in project b']);
 });
