@@ -184,6 +184,9 @@ export function requirePerson({ environment }: Pick<Config, 'environment'>, comm
   });
 }
 
+/** Why nothing was done. */
+export const BUSY = 'Another job works on this memory; try again when it has ended.';
+
 /** A yes where someone is there to answer; else no, with the option that does it `without` asking. */
 export async function agreed(question: string, without = '--yes'): Promise<boolean> {
   if (canAsk()) return confirm(question);

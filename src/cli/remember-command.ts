@@ -13,7 +13,16 @@ import { shortId } from '../memory/short-ids.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
 import type { App } from '../worker/compose.ts';
 import { placeOf } from '../worker/whose-memory.ts';
-import { agreed, type CommonOptions, isNamed, MEMORY, requirePerson, undoCommand, withApp } from './cli-options.ts';
+import {
+  agreed,
+  BUSY,
+  type CommonOptions,
+  isNamed,
+  MEMORY,
+  requirePerson,
+  undoCommand,
+  withApp,
+} from './cli-options.ts';
 import { topicNames } from './named-topics.ts';
 import type { CommandSpec } from './spec.ts';
 
@@ -146,7 +155,7 @@ async function describeForgotten(
   { target, options }: { target: string; options: CommonOptions },
 ): Promise<string> {
   const { outcome, candidates } = report;
-  if (outcome === 'busy') return 'A dream is running on this memory; try again when it has ended.';
+  if (outcome === 'busy') return BUSY;
   if (outcome === 'unconfirmed') return 'Nothing was forgotten.';
   if (outcome === 'forgotten') {
     const undo = `${await undoCommand(app, report.job, options)} brings it back.`;

@@ -1,6 +1,6 @@
 // review: what a dream would change and waits for a person's word: each whole, and what the person says of it.
 
-import { type Decided, type ReviewRequest, type ShownProposal, shownProposals, type Word } from '../../jobs/review.ts';
+import { type Decided, type ShownProposal, shownProposals, type Word } from '../../jobs/review.ts';
 import { AppError, onAppError } from '../base/errors.ts';
 import { localTime } from '../base/time.ts';
 import type { MemoryRow } from '../memory/memories.ts';
@@ -10,7 +10,7 @@ import { saySpeaker } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { withoutDreams } from '../worker/job-bounds.ts';
 import { placeOf } from '../worker/whose-memory.ts';
-import { type CommonOptions, MEMORY, type OptionSpec, requirePerson, undoCommand } from './cli-options.ts';
+import { BUSY, type CommonOptions, MEMORY, requirePerson, undoCommand } from './cli-options.ts';
 import type { CommandSpec } from './spec.ts';
 
 interface ReviewOptions extends CommonOptions {
@@ -21,22 +21,14 @@ interface ReviewOptions extends CommonOptions {
   because?: string;
 }
 
-/** What review is asked to do: one of these, or to show what waits. */
-const WORDS = ['accept', 'acceptAll', 'reject', 'rejectAll'];
-
-function alone(flags: string, about: string): OptionSpec {
-  const own = flags.replace(/^--| .*$/g, '').replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
-  return [flags, about, { conflicts: WORDS.filter((word) => word !== own) }];
-}
-
 const review: CommandSpec<ReviewOptions> = {
   name: 'review',
   about: 'changes of a dream that wait for your answer',
   options: [
-    alone('--accept <id...>', 'make this change'),
-    alone('--accept-all', 'make all changes that are not outdated'),
-    alone('--reject <id...>', 'do not make this change, and do not propose it again'),
-    alone('--reject-all', 'reject all'),
+    ['--accept <id...>', 'make this change', { conflicts: ['acceptAll', 'reject', 'rejectAll'] }],
+    ['--accept-all', 'make all changes that are not outdated', { conflicts: ['reject', 'rejectAll'] }],
+    ['--reject <id...>', 'do not make this change, and do not propose it again', { conflicts: 'rejectAll' }],
+    ['--reject-all', 'reject all'],
     ['--because <text>', 'with --reject: the reason that is kept'],
     ...MEMORY,
   ],
@@ -49,27 +41,15 @@ Each decision is a job that nocturne undo takes back. Exit code 3 where somethin
     const { options } = call;
     const asked = wordOf(options);
     if (asked) requirePerson(app.config, 'review');
-    const at: Place = { app, memory: await app.memoryFor(), options };
-    if (asked) return decideNow(at, asked);
-    const shown = await shownProposals(app.db, at.memory);
+    const memory = await app.memoryFor();
+    if (asked) return decide(app, memory, { ...asked, options });
+    const shown = await shownProposals(app.db, memory);
     if (options.json) return print(shown);
-    if (shown.length === 0) return print(`Nothing waits for your answer in ${placeOf(at.memory)}.`);
+    if (shown.length === 0) return print(`Nothing waits for your answer in ${placeOf(memory)}.`);
     for (const each of shown) print(await describeProposal(app, each));
     print('To decide: nocturne review --accept ID or --reject ID; or in a browser: nocturne open');
   },
 };
-
-interface Place {
-  app: App;
-  memory: MemoryRow;
-  options: ReviewOptions;
-}
-
-interface ReviewReport {
-  /** `busy`: a dream is at work. */
-  outcome: 'reviewed' | 'busy';
-  decided: Decided[];
-}
 
 type Asked = { ids?: string[]; word: Word };
 
@@ -82,25 +62,20 @@ function wordOf(options: ReviewOptions): Asked | null {
   return accept || acceptAll ? { ids: acceptAll ? undefined : accept, word: { kind: 'accept' } } : null;
 }
 
-async function decideNow(at: Place, { ids, word }: Asked): Promise<void> {
-  const named = ids && (await Promise.all(ids.map((id) => wholeId(at.app.db, 'proposal', id))));
-  const report = await decide(at, { ids: named, word });
-  print(at.options.json ? report : await describeReport(at, report));
-  process.exitCode = exitOf(report);
-}
-
 /** Beside no dream. */
-async function decide({ app, memory }: Place, request: ReviewRequest): Promise<ReviewReport> {
-  const decided = await withoutDreams(app, memory, (claim) => app.review(memory, { ...request, claim })).catch(
+async function decide(
+  app: App,
+  memory: MemoryRow,
+  { ids, word, options }: Asked & { options: ReviewOptions },
+): Promise<void> {
+  const named = ids && (await Promise.all(ids.map((id) => wholeId(app.db, 'proposal', id))));
+  const decided = await withoutDreams(app, memory, (claim) => app.review(memory, { ids: named, word, claim })).catch(
     onAppError((): null => null, 'conflict'),
   );
-  return decided ? { outcome: 'reviewed', decided } : { outcome: 'busy', decided: [] };
-}
-
-function exitOf({ outcome, decided }: ReviewReport): number {
-  if (outcome === 'busy') return EXIT.later;
-  const isDone = (each: Decided) => ['accepted', 'rejected'].includes(each.outcome);
-  return decided.every(isDone) ? EXIT.fine : EXIT.attention;
+  const report = { outcome: decided ? 'reviewed' : 'busy', decided: decided ?? [] };
+  print(options.json ? report : decided ? await describeDecided(app, decided, options) : BUSY);
+  const isDone = decided?.every(({ outcome }) => outcome === 'accepted' || outcome === 'rejected');
+  process.exitCode = !decided ? EXIT.later : isDone ? EXIT.fine : EXIT.attention;
 }
 
 /** What each kind would do. */
@@ -130,8 +105,7 @@ async function describeProposal(
   ].join('\n');
 }
 
-async function describeReport({ app, options }: Place, { outcome, decided }: ReviewReport): Promise<string> {
-  if (outcome === 'busy') return 'A dream is running on this memory; try again when it has ended.';
+async function describeDecided(app: App, decided: Decided[], options: CommonOptions): Promise<string> {
   const told = decided.map(async ({ id, outcome: ended, why, job }) => {
     const undo = job ? `; ${await undoCommand(app, job, options)} takes it back` : '';
     const next = ended === 'stale' ? ' The next dream proposes it again.' : '';

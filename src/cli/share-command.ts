@@ -32,7 +32,16 @@ import { fromHome } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { refuseInDatabase, shareWithTeam } from '../worker/sharing.ts';
 import { memoriesHere, placeOf, sameHere } from '../worker/whose-memory.ts';
-import { agreed, type CommonOptions, MEMORY, memoryHere, memoryKept, printDone, requirePerson } from './cli-options.ts';
+import {
+  agreed,
+  BUSY,
+  type CommonOptions,
+  MEMORY,
+  memoryHere,
+  memoryKept,
+  printDone,
+  requirePerson,
+} from './cli-options.ts';
 import { LINE, topicFile } from './named-topics.ts';
 import type { CommandSpec } from './spec.ts';
 
@@ -186,7 +195,7 @@ function describeApplied({ outcome, snapshot, topics }: ApplyReport): string[] {
   const lines = topics.filter(({ step }) => step !== 'same' && step !== 'own').map(describeTopic);
   if (outcome === 'none')
     return ['There is no memory snapshot in this working tree. nocturne snapshot create makes one.'];
-  if (outcome === 'busy') return [`${snapshot}: busy; a dream is running on this memory. Try again when it has ended.`];
+  if (outcome === 'busy') return [BUSY];
   const head = outcome === 'applied' ? `${snapshot} applied` : `${snapshot}: nothing to change`;
   return [head, ...lines];
 }
@@ -245,8 +254,7 @@ const importCommand: CommandSpec<CommonOptions & { theirs?: boolean }, [string]>
     const report = await importMemory(request, { memories, openMemory });
     const { outcome, added, changed, differing, skipped } = report;
     const done = `Imported: ${sayCount(added.length, 'file')} added, ${changed.length} changed.`;
-    const nothing =
-      outcome === 'busy' ? 'A dream is running on this memory. Try again when it has ended.' : 'Nothing new.';
+    const nothing = outcome === 'busy' ? BUSY : 'Nothing new.';
     const differs = differing.map((path) => `  ${path} differs and stays as it is here; --theirs takes theirs.`);
     const lines = [outcome === 'imported' ? done : nothing, ...differs, ...saySkipped(skipped)];
     await printDone(app, call.options, { report, lines });
@@ -300,7 +308,7 @@ const adopt: CommandSpec<AdoptOptions, [string | undefined]> = {
     const came = report.added.length + report.changed.length;
     const more = came > 0 ? `; ${sayCount(came, 'file')} of this checkout came in` : '';
     const done = `Sessions here use the memory of ${chosen.memory.name} from now on${more}.`;
-    const lines = [report.outcome === 'busy' ? 'busy; a dream works on that memory. Try again when it is done.' : done];
+    const lines = [report.outcome === 'busy' ? BUSY : done];
     await printDone(app, options, { report, lines });
   },
 };

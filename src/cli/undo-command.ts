@@ -11,7 +11,16 @@ import { EXIT, exitFor, note, print } from '../terminal/output.ts';
 import { sayDid, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { placeOf } from '../worker/whose-memory.ts';
-import { agreed, type CommonOptions, isNamed, MEMORY, requirePerson, undoCommand, withApp } from './cli-options.ts';
+import {
+  agreed,
+  BUSY,
+  type CommonOptions,
+  isNamed,
+  MEMORY,
+  requirePerson,
+  undoCommand,
+  withApp,
+} from './cli-options.ts';
 import type { CommandSpec } from './spec.ts';
 
 interface UndoOptions extends CommonOptions {
@@ -132,7 +141,7 @@ async function isMeant(app: App, action: Action, { json, any }: UndoOptions): Pr
 async function describe(app: App, report: UndoReport, options: CommonOptions): Promise<string> {
   const name = `${report.kind} ${await shortId(app.db, 'job', report.job)}`;
   const stays = report.stays.map(({ kind, name: what, by }) => `  ${kind} ${what} (changed by ${by.join(', ')})`);
-  if (report.outcome === 'busy') return `${name}: busy; another process works on it. Try again when it is done.`;
+  if (report.outcome === 'busy') return BUSY;
   if (report.outcome === 'refused' || report.undo === null) {
     return [
       `${name}: refused, nothing was changed. Later work builds on it:`,

@@ -75,7 +75,7 @@ test('a dream that works meanwhile is told of', async () => {
   const testing = await proposed(PROMPTS.slice(0, 1));
   const { code, stdout } = await whileDreaming(testing, () => runHere(['review', '--accept-all'], testing.environment));
   expect(code).toBe(75);
-  expect(stdout).toContain('A dream is running on this memory; try again when it has ended.');
+  expect(stdout).toContain('Another job works on this memory; try again when it has ended.');
 });
 
 test('what is stale or unknown is told with exit code 3 and changes nothing', async () => {
