@@ -4,10 +4,11 @@
 import { html } from 'hono/html';
 import type { DreamOutput, ToldOperation } from '../../jobs/dream/dream-landing.ts';
 import { type ShownProposal, shownProposals } from '../../jobs/review.ts';
-import { AppError } from '../base/errors.ts';
+import { AppError, onAppError } from '../base/errors.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { dayOf, formatIn } from '../base/time.ts';
 import { marks } from '../db/sql.ts';
+import { lookInto } from '../memory/commit.ts';
 import { rawText } from '../memory/edit-text.ts';
 import type { Content } from '../memory/file-rows.ts';
 import { sayActor } from '../memory/job-rows.ts';
@@ -79,6 +80,8 @@ export async function changesView(at: At, [job]: string[]): Promise<View> {
   const given = url.searchParams.get('memory');
   const asked = given === null ? undefined : thePlace(places, given);
   const ids = (asked ? [asked] : places).map(({ id }) => id);
+  // What was edited past nocturne has no row before somebody looks; what keeps a memory from being read its own view tells.
+  for (const memory of ids) await lookInto(app.memories, { memory, paths: 'all' }).catch(onAppError(() => {}));
   const before = Math.min(Math.trunc(Number(url.searchParams.get('before'))) || MOST_CHANGES, MOST_CHANGES);
   const found = await app.db.all<Made>(
     `${MADE} where n < ? and memory in (${marks(ids)}) order by n desc limit ?`,

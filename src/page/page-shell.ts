@@ -26,8 +26,6 @@ export interface At {
   places: Place[];
   visit: Visit;
   url: URL;
-  /** What was known when it was asked for: whatever changes later is told to the page (live-changes.ts). */
-  mark: string;
 }
 
 export interface View {
@@ -75,7 +73,7 @@ export function shell({ title, part, body }: View, at: At, { waiting = 0, pauses
   return html`<!doctype html>
 <html lang="en">
 ${head(title)}
-<body data-mark="${at.mark}">
+<body>
 <a class="skip" href="#main">To the content</a>
 <header class="top">
 <a class="brand" href="/"><svg viewBox="0 0 24 24" width="22" height="22" aria-hidden="true">${MOON}</svg>nocturne</a>
@@ -90,7 +88,6 @@ ${body}
 <dl>${KEYS.map(([keys, what]) => html`<dt>${keys.map((key) => html`<kbd>${key}</kbd> `)}</dt><dd>${what}</dd>`)}</dl>
 <form method="dialog"><button>Close</button></form></dialog>
 <div id="said">${said && said.id === at.url.searchParams.get('said') ? toast(said, at) : ''}</div>
-<div id="gone" role="status" hidden>nocturne does not answer: what you see may be old. <code>nocturne open</code> opens it again.</div>
 </body>
 </html>`;
 }

@@ -1,9 +1,7 @@
 // The page as the server has it: which requests are its own, who is let in, which view or action answers, and the headers that keep
 // what strangers wrote from doing anything. Before a visit has begun a browser sees a page with nothing of a memory in it. It brings
-// the ticket that stands behind the # of the address, which no server is sent; where no scripts run, the ticket is typed. A page that
-// is seen asks every second whether anything changed: it is told a mark, which says nothing of what and where.
+// the ticket that stands behind the # of the address, which no server is sent; where no scripts run, the ticket is typed.
 
-import { hash } from 'node:crypto';
 import { html } from 'hono/html';
 import { describeError, isAppError, onAppError } from '../base/errors.ts';
 import { packagePath, readTextNow } from '../base/files/files.ts';
@@ -30,7 +28,7 @@ const VIEWS: Record<string, (at: At, path: string[]) => Promise<View>> = {
   search: searchView,
   cost: costView,
 };
-const OTHERS = ['assets', 'enter', 'live', 'do'];
+const OTHERS = ['assets', 'enter', 'do'];
 
 const ASSETS: Record<string, string> = {
   'page.css': 'text/css; charset=utf-8',
@@ -50,18 +48,6 @@ const HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
-/** What is to be seen: memories, work, who works, and single values, those apart that the page writes itself by being opened. */
-const SEEN = [
-  `select id, (select max(seq) from version where version.memory = memory.id), archived_at
-    from memory where deleted_at is null and tenant = '' order by id`,
-  "select max(created_at), max(ended_at), sum(case when status = 'running' then 1 else 0 end), count(*) from job",
-  'select count(*), max(id), max(not_before), sum(fence), sum(attempts), sum(news) from inbox',
-  'select count(*), max(started_at) from worker',
-  "select key, value from setting where key not in ('looked', 'night') and key not like 'ticket:%' and key not like 'page:%' order by key",
-];
-/** However many pages ask, the directories are looked into no sooner again. */
-const LOOK_MS = 900;
-
 const MOST_BODY = 512 * 1024;
 const TOO_MUCH = 'More than 512 kB: nocturne show --edit opens a file in your editor.';
 const ASSETS_DIR = import.meta.url.endsWith('.ts') ? packagePath('src', 'page', 'assets') : packagePath('dist', 'page');
@@ -78,7 +64,6 @@ export function pagesOf(app: App): NonNullable<ServeOptions['openPages']> {
 class Page implements Pages {
   readonly #app: App;
   readonly #visits: Visits;
-  #lookedMs = -LOOK_MS;
 
   constructor(app: App, visits: Visits) {
     this.#app = app;
@@ -98,9 +83,7 @@ class Page implements Pages {
       const isAway = error.code === 'bad-input';
       const title = isAway ? 'That is not here' : 'That did not work';
       const body = html`<h1>${title}</h1><p>${describeError(error)}<br><a href="/">What is remembered</a> · <a href="/changes">Changes</a></p>`;
-      // A database that cannot be asked has no mark.
-      const mark = await this.#mark().catch(() => '');
-      const at = this.#at(request, { visit, places: [], mark });
+      const at = this.#at(request, { visit, places: [] });
       return page(isAway ? 404 : 500, shell({ title, part: 'none', body }, at));
     }
   }
@@ -118,47 +101,21 @@ class Page implements Pages {
     if (isChange && Number(request.headers.get('content-length') ?? Infinity) > MOST_BODY) return plain(413, TOO_MUCH);
     if (part === 'assets') return asset(path.slice(1).join('/'));
     if (part === 'enter' && isChange) return this.#enter(request);
-    if (!visit)
-      return isChange || part === 'live'
-        ? plain(401, 'You were signed out: run nocturne open again.')
-        : page(401, enterPage());
-    const { headers } = request;
-    if (part === 'live') {
-      await this.#look();
-      return plain(200, await this.#mark());
-    }
+    if (!visit) return isChange ? plain(401, 'You were signed out: run nocturne open again.') : page(401, enterPage());
     if (isChange) return this.#change(request, { visit, path });
     // What only takes forms.
     if (!Object.hasOwn(VIEWS, part)) return seeOther('/');
-    // What a page reads again by itself is no look of a person.
-    if (part === 'changes' && headers.get('sec-fetch-mode') === 'navigate') await noteLook(this.#app);
+    if (part === 'changes') await noteLook(this.#app);
     const at = await this.#here(request, visit);
     return this.#show(await (VIEWS[part] as (typeof VIEWS)[string])(at, path.slice(1)), at);
   }
 
   async #here(request: Request, visit: Visit): Promise<At> {
-    const mark = await this.#mark();
-    return this.#at(request, { visit, places: await placesOf(this.#app), mark });
+    return this.#at(request, { visit, places: await placesOf(this.#app) });
   }
 
-  #at({ url }: Request, of: Pick<At, 'visit' | 'places' | 'mark'>): At {
+  #at({ url }: Request, of: Pick<At, 'visit' | 'places'>): At {
     return { app: this.#app, config: this.#app.config, url: new URL(url), ...of };
-  }
-
-  async #mark(): Promise<string> {
-    const rows: object[] = [];
-    for (const select of SEEN) rows.push(await this.#app.db.all(select));
-    return hash('sha256', JSON.stringify(rows)).slice(0, 16);
-  }
-
-  /** What was edited past nocturne has no row before somebody looks. */
-  async #look(): Promise<void> {
-    if (performance.now() - this.#lookedMs < LOOK_MS) return;
-    this.#lookedMs = performance.now();
-    const { memories, db } = this.#app;
-    const ours = await db.all<{ id: string }>("select id from memory where deleted_at is null and tenant = ''");
-    // What keeps one from being read is told by its own view.
-    for (const { id } of ours) await lookInto(memories, { memory: id, paths: 'all' }).catch(onAppError(() => {}));
   }
 
   async #show(view: View, at: At): Promise<Response> {

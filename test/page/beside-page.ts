@@ -11,7 +11,6 @@ import { putEntry } from '../../src/memory/entries.ts';
 import { addMemory } from '../../src/memory/memories.ts';
 import { dropOld } from '../../src/memory/versions.ts';
 import { makeTicket } from '../../src/page/visits.ts';
-import { pause } from '../../src/queue/pauses.ts';
 import { spendOf } from '../../src/queue/spend.ts';
 import { allWorkers } from '../../src/queue/workers.ts';
 import type { Served } from '../server/served.ts';
@@ -62,11 +61,6 @@ export async function putAt({ app, store, dir }: Beside, path: string, bytes: Bu
   else writeFileSync(join(dir, path), bytes);
 }
 
-/** Words of a file are others, by an editor. */
-export async function editOutside(world: Beside, path: string, old: string, text: string): Promise<void> {
-  await putAt(world, path, (await textAt(world, path)).replace(old, text));
-}
-
 /** All that stands in the files of a memory. */
 export async function saidIn({ app, store, dir }: Pick<Served, 'app' | 'store' | 'dir'>): Promise<string> {
   if (ON_POSTGRES) {
@@ -75,19 +69,6 @@ export async function saidIn({ app, store, dir }: Pick<Served, 'app' | 'store' |
   }
   const paths = readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((path) => /^[^.].*\.md$/.test(path));
   return paths.map((path) => readFileSync(join(dir, path), 'utf8')).join('\n');
-}
-
-/** What another process does to what crosses memories. */
-export function elsewhere({ app }: Asked) {
-  const { db, clock, machine } = app;
-  return {
-    pause: (project: string) => pause(db, { project, until: null }, clock.now()),
-    enterWorker: () =>
-      db.run(
-        'insert into worker (process, machine, started_at, seen_at) values (?, ?, ?, ?)',
-        ...['other:1:1', machine, clock.now().toISOString(), clock.now().toISOString()],
-      ),
-  };
 }
 
 /** The user's memory in all projects, with something in it. */

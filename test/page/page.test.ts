@@ -8,8 +8,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { pausesOf } from '../../src/queue/pauses.ts';
-import { isDeep, SEED, sized, waysTaken } from '../support/depth.ts';
-import { editOutside, textAt, ticketTo } from './beside-page.ts';
+import { isDeep, SEED, sized } from '../support/depth.ts';
+import { textAt, ticketTo } from './beside-page.ts';
 import { hasBrowser, useBrowser, useVisit } from './browser.ts';
 import { useExample } from './example.ts';
 
@@ -26,8 +26,6 @@ describe.skipIf(!hasBrowser)('the page', () => {
   const browser = useBrowser();
   const world = useExample();
   const visitor = useVisit(browser, world);
-  // What is done in several tabs: in the quick size one, by the seed.
-  const tabsTaken = waysTaken(['line', 'many'] as const);
 
   test('each of the views shows what is in the memory', async () => {
     const { page, memory, go, problems, asked } = visitor();
@@ -85,17 +83,18 @@ describe.skipIf(!hasBrowser)('the page', () => {
     await page.getByRole('dialog').getByText('save what you write').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
-    // What was opened and closed stays so while a change is read.
+    // What was opened stays so while a form is sent.
     await go(`/memory/${memory}`);
     const kept = page.locator('.line', { hasText: 'pnpm' }).locator('details');
     await kept.locator('summary').press('Enter');
-    await editOutside(world(), TOPIC, 'the real Postgres', 'a real Postgres');
-    await page.locator('.line .what', { hasText: 'a real Postgres' }).waitFor();
+    const other = page.locator('.line', { hasText: 'the real Postgres' });
+    await other.locator('summary').press('Enter');
+    await other.getByRole('button', { name: 'Forget' }).click();
+    await page.getByText('Forgotten: 1 line').waitFor();
     expect(await kept.getAttribute('open')).toBe('');
-    // Keys go on where they were.
-    expect(await page.evaluate(`document.activeElement.closest('details[open]')?.innerText`)).toContain('pnpm');
-    await editOutside(world(), TOPIC, 'a real Postgres', 'the real Postgres');
-    await page.locator('.line .what', { hasText: 'the real Postgres' }).waitFor();
+    await page.locator('.toast button').click();
+    await page.getByText('Taken back.').waitFor();
+    expect(await kept.getAttribute('open')).toBe('');
     // What is written is saved by keys, too.
     const before = await textAt(world(), TOPIC);
     await go(`/memory/${memory}/topic/${TOPIC}`);
@@ -300,47 +299,28 @@ describe.skipIf(!hasBrowser)('the page', () => {
     expect(await textAt(world(), TOPIC)).toContain('pnpm');
   });
 
-  test.skipIf(!tabsTaken.includes('line'))(
-    'of two tabs that edit one line the second is shown both, and nothing of the first is lost',
-    async () => {
-      const { page, tab: openTab, memory, go } = visitor();
-      const at = `/memory/${memory}/topic/${TOPIC}`;
-      await go(at);
-      const other = await openTab(at);
-      for (const tab of [page, other]) {
-        await tab.locator('.line', { hasText: 'pnpm' }).locator('summary').click();
-        await tab.locator('.line', { hasText: 'pnpm' }).getByRole('link', { name: 'Edit' }).click();
-        await tab.locator('textarea').waitFor();
-      }
-      await page.locator('textarea').fill('- Always use pnpm, says the first.');
-      await other.locator('textarea').fill('- Always use pnpm, says the second.');
-      await page.getByRole('button', { name: 'Save' }).click();
-      await page.getByText('Saved.').waitFor();
-      await other.getByRole('button', { name: 'Save' }).click();
-      await other.getByRole('heading', { name: 'This line was changed meanwhile' }).waitFor();
-      expect(await other.locator('.prose').innerText()).toContain('says the first');
-      expect(await other.locator('textarea').inputValue()).toContain('says the second');
-      expect(await textAt(world(), TOPIC)).toContain('says the first');
-      await other.getByRole('button', { name: 'Save' }).click();
-      await other.getByText('Saved.').waitFor();
-      expect(await textAt(world(), TOPIC)).toContain('says the second');
-      await other.close();
-    },
-  );
-
-  // A browser opens six connections to one place.
-  test.skipIf(!tabsTaken.includes('many'))(
-    'with more tabs open than a browser has connections the page still loads, and all show soon what an editor saved',
-    async () => {
-      const { page, tab, memory, go } = visitor();
-      const at = `/memory/${memory}/topic/${TOPIC}`;
-      await go(at);
-      const tabs = [page];
-      const most = sized({ quick: 7, deep: 10 });
-      while (tabs.length < most) tabs.push(await tab(at));
-      await editOutside(world(), TOPIC, 'the real Postgres', 'a real Postgres');
-      for (const tab of tabs)
-        await tab.locator('.line .what', { hasText: 'a real Postgres' }).waitFor({ timeout: 20_000 });
-    },
-  );
+  test('of two tabs that edit one line the second is shown both, and nothing of the first is lost', async () => {
+    const { page, tab: openTab, memory, go } = visitor();
+    const at = `/memory/${memory}/topic/${TOPIC}`;
+    await go(at);
+    const other = await openTab(at);
+    for (const tab of [page, other]) {
+      await tab.locator('.line', { hasText: 'pnpm' }).locator('summary').click();
+      await tab.locator('.line', { hasText: 'pnpm' }).getByRole('link', { name: 'Edit' }).click();
+      await tab.locator('textarea').waitFor();
+    }
+    await page.locator('textarea').fill('- Always use pnpm, says the first.');
+    await other.locator('textarea').fill('- Always use pnpm, says the second.');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved.').waitFor();
+    await other.getByRole('button', { name: 'Save' }).click();
+    await other.getByRole('heading', { name: 'This line was changed meanwhile' }).waitFor();
+    expect(await other.locator('.prose').innerText()).toContain('says the first');
+    expect(await other.locator('textarea').inputValue()).toContain('says the second');
+    expect(await textAt(world(), TOPIC)).toContain('says the first');
+    await other.getByRole('button', { name: 'Save' }).click();
+    await other.getByText('Saved.').waitFor();
+    expect(await textAt(world(), TOPIC)).toContain('says the second');
+    await other.close();
+  });
 });

@@ -24,7 +24,7 @@ const PAGES = sized({ quick: 40, deep: 700 });
 
 /** Every tag that may stand in a page, with the attributes that it may have. */
 const ELEMENTS = new Map(
-  `a href class rel target aria-current aria-expanded | article class | blockquote class | body class data-mark |
+  `a href class rel target aria-current aria-expanded | article class | blockquote class | body class |
   br | button class type id hidden aria-label | code | del class | dd class dir | details class id open | dialog id aria-labelledby | dl | dt |
   div class id role hidden dir aria-live | em | figcaption class | figure class |
   form method action class role id | g | h1 class | h2 class id | h3 | head | header class | html lang |

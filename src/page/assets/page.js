@@ -1,15 +1,9 @@
-// What the page does beyond being read: forms are sent without losing one's place or what one wrote, keys lead to search and save,
-// and what changed elsewhere is read again. It takes HTML from this server alone and reads no attribute of what is remembered.
+// What the page does beyond being read: forms are sent without losing one's place or what one wrote, and keys lead to search and save.
+// It takes HTML from this server alone and reads no attribute of what is remembered.
 
 const main = document.getElementById('main');
-/** The main part as the server sent it, to know whether another one says anything new. */
-let sent = main.innerHTML;
-/** What the server knew when it made what is shown. */
-let mark = document.body.dataset.mark;
 /** What is shown is the answer to a form, which no address has: it stays until the person has dealt with it. */
 let isAnswer = false;
-/** How often it was replaced. */
-let times = 0;
 
 async function read(url, init) {
   const answer = await fetch(url, { credentials: 'same-origin', ...init });
@@ -27,9 +21,6 @@ function put({ page, url }) {
   if (!next || page.body.classList.contains('enter')) return location.reload();
   const were = new Map([...main.querySelectorAll('details[id]')].map((each) => [each.id, each.open]));
   const focused = main.contains(document.activeElement) && document.activeElement.closest('details[id]')?.id;
-  sent = next.innerHTML;
-  mark = page.body.dataset.mark;
-  times += 1;
   isAnswer = url.pathname.startsWith('/do/');
   main.replaceChildren(...next.childNodes);
   for (const each of main.querySelectorAll('details[id]')) each.open = were.get(each.id) ?? each.open;
@@ -90,40 +81,11 @@ addEventListener('beforeunload', (event) => {
   if (isUnsaved()) event.preventDefault();
 });
 
-/** What changed meanwhile; but what someone writes, and the answer to a form, stays. */
-async function readAgain() {
-  const before = times;
-  const answer = await read(location.href);
-  const isWriting = main.contains(document.activeElement) && document.activeElement.matches('textarea, input, select');
-  // The person went on meanwhile.
-  if (times !== before || isWriting || isUnsaved()) return;
-  if (answer.page.getElementById('main')?.innerHTML !== sent) put(answer);
-  else mark = answer.page.body.dataset.mark;
-}
-
-/** Asks every second whether anything changed while the page is seen, and says so where nocturne does not answer. */
-async function watch() {
-  for (let misses = 0; ; ) {
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
-    if (document.hidden) continue;
-    try {
-      const answer = await fetch('/live', { credentials: 'same-origin' });
-      misses = 0;
-      // Turned away: the visit is over, which the page itself says.
-      if (answer.status === 401 || (answer.ok && (await answer.text()).trim() !== mark)) await readAgain();
-    } catch {
-      misses += 1;
-    }
-    document.getElementById('gone').hidden = misses < 4;
-  }
-}
-
 // A line that is edited is where one writes at once.
 main.querySelector('.line textarea')?.focus();
 
 const entering = document.getElementById('enter');
-if (!entering) void watch();
-else if (location.hash) {
+if (entering && location.hash) {
   entering.elements.ticket.value = location.hash.slice(1);
   history.replaceState(null, '', location.pathname);
   entering.requestSubmit();
