@@ -8,8 +8,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import { AppError, describeError, isAppError } from '../base/errors.ts';
 import { redact } from '../base/secrets/redact-text.ts';
 import type { By, FileChange } from '../memory/commit.ts';
-import { shaOf } from '../memory/file-rows.ts';
-import type { FileText, MemoryFiles } from '../memory/memory-files.ts';
+import type { FileInfo, FileText, MemoryFiles } from '../memory/memory-files.ts';
 import { checkFilePath } from '../memory/memory-paths.ts';
 import { readLines } from '../memory/text/blocks.ts';
 import { isTopicPath } from '../memory/text/topic.ts';
@@ -84,7 +83,7 @@ async function fileAt(files: MemoryFiles, given: string): Promise<FileText> {
 }
 
 /** What of a file is told beside its text. */
-function factsOf({ id, path, version, sha, size }: Omit<FileText, 'text' | 'createdAt' | 'updatedAt'>) {
+function factsOf({ id, path, version, sha, size }: FileInfo) {
   return { id, path, version, content_sha256: sha, size_bytes: size };
 }
 
@@ -122,94 +121,47 @@ async function readMemory(files: MemoryFiles, input: Input<'read'>) {
   return { store: input.store, ...factsOf(file), redacted, ...pageOf(lines, input) };
 }
 
-/** What must stand there, else nothing is changed. Errors: `conflict`, which says what was found. */
-function check(path: string, current: string | null, wanted: { sha: string } | { absent: true }): void {
-  const found = current === null ? 'no file' : `content with the SHA-256 ${shaOf(current)}`;
-  if ('absent' in wanted) {
-    if (current === null) return;
-    throw new AppError('conflict', `${path} exists already: found ${found}.`, {
-      remedy: 'Choose another path, or edit what stands there.',
-    });
-  }
-  if (current !== null && shaOf(current) === wanted.sha) return;
-  throw new AppError('conflict', `${path} is not what was expected (${wanted.sha}): found ${found}.`, {
-    remedy: 'Read it again and repeat the change on what stands there now.',
-  });
-}
-
 async function writeMemory(files: MemoryFiles, input: Input<'write'>, by: By) {
-  const { path, expected_content_sha256: sha } = input;
+  const { store, path, content: text, expected_content_sha256: sha } = input;
   checkFilePath(path);
-  await refuseSecretName(path);
-  const { text, redacted } = await withoutSecrets(input.content);
-  const before = text.includes(PLACEHOLDER) ? await files.read({ path }) : null;
-  if (before && before.text !== text && (await redact(before.text)).found.length > 0) throw losesSecret(path);
-  let outcome: 'created' | 'modified' | 'unchanged' = 'unchanged';
-  const change: FileChange = {
-    path,
-    make(current) {
-      if (current === text) return text;
-      check(path, current, sha ? { sha } : { absent: true });
-      outcome = current === null ? 'created' : 'modified';
-      return text;
-    },
-  };
-  return { ...(await changed(files, change, { by, input, redacted })), outcome };
+  const before = await files.read({ path });
+  if (before?.text === text)
+    return { store, ...factsOf(before), redacted: 0, collided: false, outcome: 'unchanged' as const };
+  if (before && text.includes(PLACEHOLDER) && (await redact(before.text)).found.length > 0) throw losesSecret(path);
+  const now = await files.write(by, { path, text, if: sha ? { sha } : { absent: true } });
+  const [outcome, collided] = [before ? ('modified' as const) : ('created' as const), now.collisions.includes(path)];
+  return { store, ...factsOf(now), redacted: now.redacted, collided, outcome };
 }
 
 async function editMemory(files: MemoryFiles, input: Input<'edit'>, by: By) {
-  const { path: from, id } = await fileAt(files, input.path);
-  const to = input.new_path ?? from;
-  if (to !== from) {
+  const before = await fileAt(files, input.path);
+  const { path: from } = before;
+  const { store, old_str, new_path: to = from, expected_content_sha256: sha } = input;
+  const isMove = to !== from;
+  if (isMove) {
     checkFilePath(to);
     await refuseSecretName(to);
   }
-  const { old_str, expected_content_sha256: sha } = input;
   const { text: new_str, redacted } = await withoutSecrets(input.new_str);
-  const standing = old_str === undefined ? undefined : (await files.read({ id }))?.text;
-  if (standing !== undefined && old_str !== undefined && standing.split(old_str).length === 2)
-    await refuseJoinedSecret(
-      from,
-      standing,
-      standing.replace(old_str, () => new_str),
-    );
-  let outcome: 'modified' | 'moved' | 'unchanged' = 'unchanged';
-  const isMove = to !== from;
-  const change: FileChange = {
-    path: to,
-    ...(isMove && { from }),
-    make(current) {
-      if (sha) check(from, current, { sha });
-      if (current === null) throw notThere(input.path);
-      const text = old_str === undefined ? current : replaceIn(current, { path: from, old_str, new_str }).text;
-      outcome = isMove ? 'moved' : text !== current ? 'modified' : 'unchanged';
-      return text;
-    },
+  const edit = (text: string) =>
+    old_str === undefined ? text : replaceIn(text, { path: from, old_str, new_str }).text;
+  if (!sha || before.sha === sha) await refuseJoinedSecret(from, before.text, edit(before.text));
+  const make = (current: string | null) => {
+    if (current === null) throw notThere(input.path);
+    return edit(current);
   };
-  return { ...(await changed(files, change, { by, input, redacted })), outcome };
+  const change: FileChange = { path: to, ...(isMove && { from }), ...(sha && { if: { sha } }), make };
+  const { collisions } = await files.changeAll(by, [change]);
+  const now = await fileAt(files, to);
+  const outcome = isMove ? 'moved' : now.version === before.version ? 'unchanged' : 'modified';
+  return { store, ...factsOf(now), redacted, collided: collisions.includes(to), outcome } as const;
 }
 
 async function deleteMemory(files: MemoryFiles, input: Input<'delete'>, by: By) {
-  const { text: _, ...before } = await fileAt(files, input.path);
+  const before = await fileAt(files, input.path);
   const sha = input.expected_content_sha256;
-  const make = (current: string | null) => {
-    if (current === null) throw notThere(input.path);
-    if (sha) check(before.path, current, { sha });
-    return null;
-  };
-  await files.changeAll(by, [{ path: before.path, make }]);
+  await files.delete(by, { id: before.id, ...(sha && { if: { sha } }) });
   return { store: input.store, ...factsOf(before), outcome: 'deleted' as const };
-}
-
-/** Commits the change of one file; answers how it stands, and whether lines of it gave way to an edit made meanwhile. */
-async function changed(
-  files: MemoryFiles,
-  change: FileChange,
-  { by, input, redacted }: { by: By; input: { store: string }; redacted: number },
-) {
-  const { collisions } = await files.changeAll(by, [change]);
-  const { text: _, ...now } = await fileAt(files, change.path);
-  return { store: input.store, ...factsOf(now), redacted, collided: collisions.includes(change.path) };
 }
 
 // The answers: as text for a model, as data, and as an error that a client can act on.

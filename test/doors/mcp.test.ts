@@ -262,7 +262,7 @@ test("a secret is neither shown nor written, and a person's own stays where it i
   const joined = await call('memory_edit', { path: 'parts.md', old_str: 'HERE', new_str: second });
   expect(joined).toMatchObject({ isError: true, text: expect.stringContaining('would hold a secret') });
   const named = await call('memory_write', { path: `${SECRET}.md`, content: 'x' });
-  expect(named).toMatchObject({ isError: true, text: expect.stringContaining('holds a secret') });
+  expect(named).toMatchObject({ isError: true, text: expect.stringContaining('holds what looks like a secret') });
   expect(
     readdirSync(dir)
       .filter((name) => name.endsWith('.md'))

@@ -21,7 +21,7 @@ const TOO_LARGE = 'word '.repeat(30_000);
 const [PLACE, LIST, AGAIN] = [
   'Use a path inside the memory directory',
   'List the memories',
-  'Read it again and repeat',
+  'Read it again, and make the change on what is there now.',
 ];
 const OTHER_PLACE = /Use a path inside the memory directory|choose another path/;
 const WHICH = /notes.*kept/;
@@ -47,13 +47,13 @@ export const REFUSED: [tool: string, wrong: string, input: object, remedy: strin
   ['write', 'no hash', { path: 'a.md', content: 'a', expected_content_sha256: 'x' }, 'is no SHA-256'],
   ['write', 'a path outside', { path: '../a.md', content: 'a' }, PLACE],
   ['write', 'a path of nocturne’s', { path: '.nocturne/a.md', content: 'a' }, PLACE],
-  ['write', 'a memory that is there', { path: 'hosts.md', content: 'a' }, 'Choose another path, or edit'],
+  ['write', 'a memory that is there', { path: 'hosts.md', content: 'a' }, 'Rename or remove hosts.md first, or choose another path.'],
   ['write', 'another text than expected', { path: 'hosts.md', content: 'a', expected_content_sha256: SHA }, AGAIN],
   ['write', 'a memory as directory', { path: 'hosts.md/a.md', content: 'a' }, OTHER_PLACE],
   ['write', 'a read-only store', { store: 'kept', path: 'a.md', content: 'a' }, MAY_WRITE],
   ['write', 'a text that is too large', { path: 'a.md', content: TOO_LARGE }, 'Split it into several memories'],
   ['write', 'a placeholder for a secret', { path: 'own.md', content: '- [redacted:x]\n' }, 'Change the other parts'],
-  ['write', 'a secret as name', { path: `${SECRET}.md`, content: 'a' }, 'Choose another name'],
+  ['write', 'a secret as name', { path: `${SECRET}.md`, content: 'a' }, 'Say where the secret is kept'],
   ['edit', 'an unknown store', { store: 'other', path: 'hosts.md', old_str: 'alpha' }, WHICH],
   ['edit', 'nothing to do', { path: 'hosts.md' }, 'needs old_str or new_path'],
   ['edit', 'a path outside', { path: '../hosts.md', old_str: 'a' }, PLACE],
@@ -155,8 +155,8 @@ export async function expectData(client: AnyClient): Promise<void> {
   expect(conflict._meta).toMatchObject({
     'nocturne/error': {
       code: 'conflict',
-      message: expect.stringContaining('hosts.md exists already'),
-      remedy: 'Choose another path, or edit what stands there.',
+      message: expect.stringContaining('hosts.md is there'),
+      remedy: 'Rename or remove hosts.md first, or choose another path.',
       found: { path: 'hosts.md', content: NOTES['hosts.md'] },
     },
   });
