@@ -47,7 +47,7 @@ export const REFUSED: [tool: string, wrong: string, input: object, remedy: strin
   ['write', 'no hash', { path: 'a.md', content: 'a', expected_content_sha256: 'x' }, 'is no SHA-256'],
   ['write', 'a path outside', { path: '../a.md', content: 'a' }, PLACE],
   ['write', 'a path of nocturne’s', { path: '.nocturne/a.md', content: 'a' }, PLACE],
-  ['write', 'a memory that is there', { path: 'hosts.md', content: 'a' }, 'Rename or remove hosts.md first, or choose another path.'],
+  ['write', 'a memory that is there', { path: 'hosts.md', content: 'a' }, 'Rename or remove hosts.md first'],
   ['write', 'another text than expected', { path: 'hosts.md', content: 'a', expected_content_sha256: SHA }, AGAIN],
   ['write', 'a memory as directory', { path: 'hosts.md/a.md', content: 'a' }, OTHER_PLACE],
   ['write', 'a read-only store', { store: 'kept', path: 'a.md', content: 'a' }, MAY_WRITE],
