@@ -153,12 +153,23 @@ function readStatement(sentence: string): Statement | null {
   if (type === undefined && !REMEMBER.test(sentence)) return null;
   const told = core
     .replace(/^I(?:['’]m| am) /i, 'The user is ')
-    .replace(/^I ((?:\w+ly |only |always |never )*)(\w+)/i, 'The user $1$2s')
+    .replace(/^I ((?:\w+ly |only |always |never |often )*)([\w'’]+)/i, (_, how, verb) => `The user ${how}${ofThem(verb)}`)
     .replace(/^My /, "The user's ")
     .replace(/\bmy\b/g, 'their')
     .replace(/[\s.!]*$/, '');
   const text = told.charAt(0).toUpperCase() + told.slice(1);
-  return { type: type ?? 'project', text: /https?:\/\/\S+$/.test(text) ? text : `${text}.` };
+  return { type: type ?? (text.startsWith('The user') ? 'user' : 'project'), text: /https?:\/\/\S+$/.test(text) ? text : `${text}.` };
+}
+
+const SAME = /^(?:can|could|may|might|must|shall|should|will|would|was|had|did|\w+ed|(?:ca|wo|\w+d|was)n['’]t)$/i;
+
+/** A verb that somebody says of themselves, as it is said of them. */
+function ofThem(verb: string): string {
+  if (SAME.test(verb)) return verb;
+  const [, word = '', not = ''] = /^(\w+?)(n['’]t)?$/.exec(verb.toLowerCase()) ?? [];
+  if (word === 'have') return `has${not}`;
+  const stem = word.replace(/(?<=[^aeiou])y$/, 'ie').replace(/(?:[sxzo]|[cs]h)$/, '$&e');
+  return `${stem}s${not}`;
 }
 
 interface ShownLine {

@@ -347,11 +347,12 @@ async function ring(app: App, waiting: Waiting[]): Promise<void> {
 async function find(app: App, { agent, since, instructions, json }: LearnOptions): Promise<void> {
   const { sweepSessions } = await import('../worker/sweep.ts');
   const bar = progress('looking for sessions');
-  const wanted = { agents: agent && [agent], since: sinceOf(since, app), instructions };
+  const takeUp = ['declined'] as const;
+  const wanted = { agents: agent && [agent], since: sinceOf(since, app), instructions, takeUp };
   const { enqueued, problems } = await sweepSessions(app, wanted).finally(() => bar.stop());
   for (const problem of problems) note(problem);
   await tell(app, enqueued, { json });
-  if (enqueued.length === 0 && !json) print('No session was found that does not wait and has something new.');
+  if (enqueued.length === 0 && !json) print('Nothing new: every session that was found was read, or waits already.');
 }
 
 export const commands: CommandSpec[] = [learn, dream];

@@ -4,6 +4,7 @@
 // Asks no model.
 
 import { dirname, sep } from 'node:path';
+import type { TakenUp } from '../../jobs/extract/pending-turns.ts';
 import { configOfSession } from '../base/config/config.ts';
 import { type AppError, attempt, describeError, ERRORS, isAppError, sayOfFile } from '../base/errors.ts';
 import { isDirectory } from '../base/files/directories.ts';
@@ -27,6 +28,8 @@ interface SweepOptions {
   since?: Date;
   /** Steers what to keep of what is found. */
   instructions?: string;
+  /** A person asked: also what was there before set-up. Default: not. */
+  takeUp?: readonly TakenUp[];
   signal?: AbortSignal;
 }
 
@@ -59,7 +62,8 @@ export async function sweepSessions(app: App, options: SweepOptions = {}): Promi
     const { path, modifiedAt } = file;
     if (since && modifiedAt < since.toISOString() && !wasClosed(path)) continue;
     const before = known.get(path);
-    if (before && (await isStillTrue(app, before, file))) continue;
+    const isTakenUp = options.takeUp && before?.verdict === 'nothing-new';
+    if (before && !isTakenUp && (await isStillTrue(app, before, file))) continue;
     const look = waiting.has(path)
       ? null
       : await lookAt(app, file, { report, options, environment: before?.environment });
@@ -129,9 +133,10 @@ async function lookAt(
     const left = await whyLeft(app, session);
     if (left) return { ...look, verdict: left.verdict };
     const memory = (await app.findMemory(session)) ?? (await knownAgain(app, session));
-    const sorted = await sortFound(app, session, { memory, ended: false });
+    const { takeUp, instructions } = options;
+    const sorted = await sortFound(app, session, { memory, ended: false, takeUp });
     if (sorted.pending.size > 0) {
-      const news = { session, environment, ended: false, isDueNow: true, instructions: options.instructions };
+      const news = { session, environment, ended: false, isDueNow: true, instructions, takeUp };
       report.enqueued.push(await announceSession(app, news));
       return { ...look, verdict: 'enqueued' };
     }

@@ -53,6 +53,10 @@ test.each([
   ['project', 'The release deadline is 2026-12-04.', 'The release deadline is 2026-12-04.'],
   ['project', 'Remember that Dana reviews every schema change.', 'Dana reviews every schema change.'],
   ['user', 'Please remember: I work in Lisbon.', 'The user works in Lisbon.'],
+  ['user', "Remember that I don't like rebases.", "The user doesn't like rebases."],
+  ['user', 'Remember that I have two screens.', 'The user has two screens.'],
+  ['user', 'Remember that I was the author.', 'The user was the author.'],
+  ['user', 'Remember that I often fly to Berlin.', 'The user often flies to Berlin.'],
   ['reference', 'Bugs are tracked in Linear.', 'Bugs are tracked in Linear.'],
 ])('it takes what is said outright, as %s: %s', async (type, sentence, text) => {
   const quote = sentence.replace(/^- /, '');

@@ -91,6 +91,15 @@ test('a session of which all was declined is told as not read, not as one that w
   expect((await runHere(['list', '--sessions'], environment)).stdout).toMatch(/^ {2}.*: 1 entry \(11111111\)$/m);
 });
 
+test('learn --later takes what was declined too, whatever was looked at before', async () => {
+  const { testing, session } = await declined();
+  await sweep(testing);
+  expect((await testing.nocturne('learn', '--later')).stdout).toContain('waits in');
+  await testing.nocturne('worker', '--once');
+  expect(await learned(testing, session.id)).toHaveLength(1);
+  expect((await testing.nocturne('learn', '--later')).stdout).toContain('Nothing new');
+});
+
 test('learn takes what was declined, before and after a session went on', async () => {
   for (const goesOn of [false, true]) {
     const { testing, session } = await declined();

@@ -151,7 +151,7 @@ test('learn --later says what waits then, silently on the way, and may be ended 
   expect(first).toMatchObject({ code: 0, values: { length: 3 } });
   expect(first.stderr).toMatch(/^\S+damaged\.jsonl is in none of the formats.*\n$/);
   const second = await testing.nocturne('learn', '--later');
-  expect(second).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('No session was found') });
+  expect(second).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('Nothing new') });
   expect(await testing.rows('waiting')).toHaveLength(4);
 });
 
@@ -159,7 +159,7 @@ test('--since bounds what is looked at, and what cannot be meant is refused', as
   const testing = await testApp();
   claudeSession(testing);
   const all = (...more: string[]) => testing.nocturne('learn', '--later', ...more);
-  expect((await all('--since', '2026-11-21T01:30:00Z')).stdout).toContain('No session was found');
+  expect((await all('--since', '2026-11-21T01:30:00Z')).stdout).toContain('Nothing new');
   expect((await all('--since', '1d')).stdout).toMatch(/^session \S+ waits in /);
   expect(await all('--since', 'yesterday')).toMatchObject({ code: 2, stderr: expect.stringContaining('Give a date') });
   expect(await all('--agent', 'opencode')).toMatchObject({ code: 2, stderr: expect.stringContaining('database') });
