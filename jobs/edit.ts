@@ -61,7 +61,11 @@ export async function editInPlace(
     if (changes.length === 0) return null;
     const of = { kind: 'edit', memory, request: { path }, outcome: 'edited', at } as const;
     const entered = await enterJob(sql, { ...of, startedBy: 'person' });
-    for (const { id } of changes) await sql.run('update change set job = ? where id = ?', entered, id);
+    for (const { id } of changes) {
+      await sql.run('update change set job = ? where id = ?', entered, id);
+      // Who wrote it is known by then.
+      await sql.run('update version set actor_kind = ? where change = ? and path = ?', PERSON.kind, id, path);
+    }
     return entered;
   });
   const kept: FileChange = { path, make: (current) => current };

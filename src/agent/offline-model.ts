@@ -153,14 +153,19 @@ function readStatement(sentence: string): Statement | null {
   if (type === undefined && !REMEMBER.test(sentence)) return null;
   const told = core
     .replace(/^I(?:['’]m| am) /i, 'The user is ')
-    .replace(/^I ((?:\w+ly |only |always |never |often )*)([\w'’]+)/i, (_, how, verb) => `The user ${how}${ofThem(verb)}`)
+    .replace(HOW_I_DO, (_, how, verb) => `The user ${how}${ofThem(verb)}`)
     .replace(/^My /, "The user's ")
     .replace(/\bmy\b/g, 'their')
     .replace(/[\s.!]*$/, '');
   const text = told.charAt(0).toUpperCase() + told.slice(1);
-  return { type: type ?? (text.startsWith('The user') ? 'user' : 'project'), text: /https?:\/\/\S+$/.test(text) ? text : `${text}.` };
+  return {
+    type: type ?? (text.startsWith('The user') ? 'user' : 'project'),
+    text: /https?:\/\/\S+$/.test(text) ? text : `${text}.`,
+  };
 }
 
+/** Adverbs, of which verbs that end alike are none, and the verb. */
+const HOW_I_DO = /^I ((?:(?!(?:f|re|app|rep|comp|supp|multip)ly )\w+ly |always |never |often )*)([\w'’]+)/i;
 const SAME = /^(?:can|could|may|might|must|shall|should|will|would|was|had|did|\w+ed|(?:ca|wo|\w+d|was)n['’]t)$/i;
 
 /** A verb that somebody says of themselves, as it is said of them. */

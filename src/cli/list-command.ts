@@ -67,7 +67,7 @@ const list: CommandSpec<ListOptions> = {
     if (all) return listAll(app, options);
     const listing = await listingOf(app, await memoryHere(app), type);
     if (json) return print(listing);
-    await showListing(app, listing);
+    await showListing(app, listing, type);
     const team = scopeDir(app.config, { memory: 'local', cwd: process.cwd() });
     if (!isNamed(options) && isCheckedIn(team) && isDirectory(team))
       note("The team's memory, which the repository carries: nocturne list --scope local");
@@ -85,7 +85,7 @@ async function listAll(app: App, { json, type }: ListOptions): Promise<void> {
   if (found.length === 0) return print('Nothing is remembered yet, in any project.');
   for (const { whose, listing } of found) {
     print(`${style('bold', whose.name)}\n  ${whose.command('nocturne list')}`);
-    await showListing(app, listing);
+    await showListing(app, listing, type);
     print('');
   }
 }
@@ -113,10 +113,14 @@ async function listingOf(app: App, memory: MemoryRow | null, type: MemoryType | 
   };
 }
 
-async function showListing(app: App, { memory, topics, waiting }: Listing): Promise<void> {
+async function showListing(app: App, { memory, topics, waiting }: Listing, type?: MemoryType): Promise<void> {
   const now = app.config.clock.now();
   if (topics.length + waiting.length === 0)
-    print(`There are no topics in ${memory} yet, and nothing waits to be sorted.`);
+    print(
+      type === undefined
+        ? `There are no topics in ${memory} yet, and nothing waits to be sorted.`
+        : `No topic in ${memory} is of type ${type}, and nothing of it waits to be sorted.`,
+    );
   if (topics.length > 0) {
     const rows = topics.map(({ name, type, modifiedAt, lines, pinned, description }) => {
       const said = cutDescription(description);

@@ -112,6 +112,7 @@ test('what is saved in the editor is an action: undo takes back that edit, and w
   });
   expect(read(TOPIC)).toContain('- Please always use pnpm');
   expect((await runHere(['undo'], environment)).stderr).toContain('You edited a file, just now');
+  expect((await runHere(['why', 'Please always use pnpm'], environment)).stdout).toContain('written by you, just now');
   expect(await jsonHere(['undo', '--last'], environment)).toMatchObject({ kind: 'edit', files: [TOPIC] });
   expect(read(TOPIC)).toBe(`${before}- Mine.\n`);
   expect(await support()).toEqual(rests);
