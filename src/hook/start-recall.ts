@@ -153,7 +153,11 @@ async function build(
         })
       : [];
   const sign = (text: string) =>
-    config.sessionSign && !options.isOnlyAsked ? sessionSign(config, { db: opened?.db, row: own.row, text, same }) : '';
+    notice !== undefined && !options.isOnlyAsked
+      ? `nocturne: ${notice}`
+      : config.sessionSign && !options.isOnlyAsked
+        ? sessionSign(config, { db: opened?.db, row: own.row, text, same })
+        : '';
   const {
     query,
     agent,

@@ -1,7 +1,10 @@
-// What a session is told where memory is kept in PostgreSQL, and where that is away.
+// What a session is told where memory is kept in PostgreSQL, and where the database is away or damaged.
 
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
+import { databasePath } from '../../src/db/open-database.ts';
 import { answerHook, recallFor } from '../../src/hook/start-recall.ts';
 import { openApp } from '../../src/worker/compose.ts';
 import { API, USER } from '../support/memory-world.ts';
@@ -66,4 +69,16 @@ test('where the database is away a session begins with a sentence, and nothing e
   const { systemMessage, ...others } = JSON.parse(await answerHook(config, { input }));
   expect(systemMessage).toMatch(/^nocturne: .*127\.0\.0\.1:1.*: nothing is recalled$/);
   expect([others, systemMessage.includes('secret')]).toEqual([{}, false]);
+});
+
+test('where the database is damaged the person is told so, and what is in files is recalled', async () => {
+  const [home, dir] = [tempDir(), tempDir()];
+  const config = await loadConfig({}, { HOME: home, NOCTURNE_MEMORY_DIR: dir });
+  await (await openApp(config)).close();
+  writeFileSync(databasePath(config.home), 'no database '.repeat(1_000));
+  writeFileSync(join(dir, 'hosts.md'), topic('hosts', 'Staging runs on alpha.'));
+  const input = { session_id: 's1', cwd: dir, hook_event_name: 'SessionStart', source: 'startup' };
+  const { systemMessage, hookSpecificOutput } = JSON.parse(await answerHook(config, { input }));
+  expect(systemMessage).toMatch(/^nocturne: Damaged: /);
+  expect(hookSpecificOutput.additionalContext).toContain('Staging runs on alpha.');
 });
