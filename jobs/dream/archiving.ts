@@ -7,7 +7,7 @@
 import { subDays } from 'date-fns/subDays';
 import { type Clock, type Day, dayOf } from '../../src/base/time.ts';
 import type { Sql } from '../../src/db/sql.ts';
-import type { Committed, FileChange } from '../../src/memory/commit.ts';
+import type { FileChange } from '../../src/memory/commit.ts';
 import { headAt } from '../../src/memory/file-rows.ts';
 import type { Guidance } from '../../src/memory/projects.ts';
 import { overtakenLines, restsOf } from '../../src/memory/rests.ts';
@@ -23,10 +23,10 @@ import {
   newTopic,
   parseTopic,
   seenOnceOn,
+  type Topic,
   type TopicLine,
   withoutMark,
 } from '../../src/memory/text/topic.ts';
-import type { Change } from '../../src/memory/undo-rows.ts';
 import { isAskedFor } from '../../src/rules/dream-context.ts';
 import type { Found } from '../../src/rules/lessons.ts';
 import { tellsState } from '../../src/rules/states.ts';
@@ -170,12 +170,12 @@ export async function findArchivable(
   const lines = await ownLines(place);
   const found = new Map<string, Archiving>();
   const seen = new Set<string>();
-  const add = ({ file, id, sources }: OwnLine, kind: Archiving['kind'], reason: string) => {
+  const add = ({ file, id, sources }: OwnLine, reason: string) => {
     const name = `${file.id} ${id}`;
     if (seen.has(name)) return;
     seen.add(name);
-    const key = [file.path, kind, reason].join('\n');
-    const archiving = found.get(key) ?? { kind, reason, topic: file.path, lines: [], entries: [] };
+    const key = [file.path, reason].join('\n');
+    const archiving = found.get(key) ?? { reason, topic: file.path, lines: [], entries: [] };
     archiving.lines.push(id);
     archiving.entries = [...new Set([...archiving.entries, ...sources.map((source) => source.id)])];
     found.set(key, archiving);
@@ -183,14 +183,14 @@ export async function findArchivable(
   for (const line of lines) {
     const standing = line.sources.filter(({ state }) => state !== 'gone');
     const saying = standing.map(({ session }) => guidance.saying(line.text, session));
-    if (saying[0] && saying.every(Boolean)) add(line, 'retire', `${saying[0]} says it now.`);
+    if (saying[0] && saying.every(Boolean)) add(line, `${saying[0]} says it now.`);
   }
-  for (const line of await agedLines(place, when)) if (!line.isMarked) add(line, 'archive', line.reason);
+  for (const line of await agedLines(place, when)) if (!line.isMarked) add(line, line.reason);
   const before = after.pastDates === null ? '' : dayOf(daysAgo(after.pastDates), zone);
   for (const line of lines) {
     const due = line.file.topic.type === 'project' ? dueDay(line.text, line.sources.at(-1)?.at) : null;
     if (due === null || due >= before || isUsedSince(line.file, RECENT_DAYS)) continue;
-    add(line, 'archive', `Its date, ${due}, is more than ${after.pastDates} days past.`);
+    add(line, `Its date, ${due}, is more than ${after.pastDates} days past.`);
   }
   for (const [file, own] of Map.groupBy(lines, (line) => line.file)) {
     const { type } = file.topic;
@@ -198,7 +198,7 @@ export async function findArchivable(
     // A topic in which someone else wrote stays whole; where no use was ever recorded, that one was not used says nothing.
     if (days === null || touched.size === 0 || own.length < file.topic.lines.length) continue;
     if (file.changedAt >= daysAgo(days).toISOString() || isUsedSince(file, Math.max(days, RECENT_DAYS))) continue;
-    for (const line of own) add(line, 'archive', `A ${type} topic that nobody used or changed for ${days} days.`);
+    for (const line of own) add(line, `A ${type} topic that nobody used or changed for ${days} days.`);
   }
   return [...found.values()];
 }
@@ -233,70 +233,52 @@ export function landArchiving(archiving: readonly Archiving[], at: LandAt): Prom
   const paths = [...byTopic.keys()].flatMap((path) => [path, archivePath(path)]);
   return landTopics(at, paths, async (sql) => {
     const files: FileChange[] = [];
-    const moves: Move[] = [];
+    /** Of topics that stay, by the place of the file that their lines go to. */
+    const moves = new Map<number, { file: string; lines: Set<string> }>();
     for (const [path, parts] of byTopic) {
-      const { changes, move } = await changesOf(sql, memory, { path, parts });
-      files.push(...changes);
-      if (move) moves.push(move);
+      const head = await headAt(sql, memory, path);
+      if (!head?.content) continue;
+      const lines = new Set(parts.flatMap((part) => part.lines));
+      const away = archivePath(path);
+      const topic = parseTopic(path, head.content.toString());
+      const isWhole = topic.lines.every(({ id }) => lines.has(id));
+      if (isWhole && (await headAt(sql, memory, away)) === null) {
+        // It moves with its history.
+        files.push({ path: away, from: path, make: (current) => current });
+        continue;
+      }
+      const put = { ...topic, lines: topic.lines.flatMap(({ id, text }) => (lines.has(id) ? text : [])) };
+      const take = (now: string | null) =>
+        now === null || isWhole ? null : editLines(now, { remove: lines, add: [] });
+      moves.set(files.push({ path, make: take }, { path: away, make: (now) => broughtInto(now, put) }) - 1, {
+        file: head.id,
+        lines,
+      });
     }
-    const operations = archiving.map(({ kind, topic, entries, reason }) => {
-      return { kind, topic: kind === 'archive' ? archivePath(topic) : topic, entries, reason };
+    const operations = archiving.map(({ topic, entries, reason }) => {
+      return { kind: 'archive' as const, topic: archivePath(topic), entries, reason };
     });
     return {
       files,
       more: { operations },
       async rows(change, heads) {
-        for (const move of moves) await moveRests(change, memory, { ...move, to: awayIn(move, files, heads) });
-        const why = new Map(archiving.flatMap(({ entries, reason }) => entries.map((id) => [id, reason] as const)));
-        await settleEntries(change, memory, { ids: why.keys(), why: (id) => `in-repository: ${why.get(id)}` });
+        for (const [n, { file, lines }] of moves) {
+          for (const { line, source } of await restsOf(sql, memory, file)) {
+            if (!lines.has(line)) continue;
+            await change.drop('rests', { memory, file, line, source });
+            await change.put('rests', { memory, file: heads[n]?.id ?? '', line, source });
+          }
+        }
+        await settleEntries(change, memory, { ids: archiving.flatMap(({ entries }) => entries), why: () => null });
       },
     };
   });
 }
 
-/** Lines that leave a file, and where those that are kept go. */
-type Move = { file: string; away: string; lines: string[]; kept: Set<string> };
-
-function awayIn({ away }: Move, files: FileChange[], heads: Committed['files']): string | undefined {
-  return heads[files.findIndex(({ path }) => path === away)]?.id;
-}
-
-/** A topic of which all goes moves with its history; of another one the lines do. */
-async function changesOf(
-  sql: Sql,
-  memory: string,
-  { path, parts }: { path: string; parts: readonly Archiving[] },
-): Promise<{ changes: FileChange[]; move?: Move }> {
-  const head = await headAt(sql, memory, path);
-  if (!head?.content) return { changes: [] };
-  const away = archivePath(path);
-  const topic = parseTopic(path, head.content.toString());
-  const remove = new Set(parts.flatMap(({ lines }) => lines));
-  const kept = new Set(parts.flatMap(({ kind, lines }) => (kind === 'archive' ? lines : [])));
-  const isEmptied = topic.lines.every(({ id }) => remove.has(id));
-  const isWhole = isEmptied && topic.lines.every(({ id }) => kept.has(id));
-  if (isWhole && (await headAt(sql, memory, away)) === null)
-    return { changes: [{ path: away, from: path, make: (current) => current }] };
-  const texts = topic.lines.filter(({ id }) => kept.has(id)).map(({ text }) => text);
-  const take = (current: string | null) =>
-    current === null || isEmptied ? null : editLines(current, { remove, add: [] });
-  const { name, description, type = 'project' } = topic;
-  const put = (current: string | null) =>
-    current === null
-      ? newTopic({ name, description, type, lines: texts })
-      : editLines(current, { remove: new Set(), add: texts });
-  const changes = [{ path, make: take }, ...(texts.length > 0 ? [{ path: away, make: put }] : [])];
-  return { changes, move: { file: head.id, away, lines: [...remove], kept } };
-}
-
-async function moveRests(
-  change: Change,
-  memory: string,
-  { file, lines, kept, to }: Move & { to: string | undefined },
-): Promise<void> {
-  for (const { line, source } of await restsOf(change.sql, memory, file)) {
-    if (!lines.includes(line)) continue;
-    await change.drop('rests', { memory, file, line, source });
-    if (to !== undefined && kept.has(line)) await change.put('rests', { memory, file: to, line, source });
-  }
+function broughtInto(
+  current: string | null,
+  { name, description, type = 'project', lines }: Omit<Topic, 'lines'> & { lines: string[] },
+): string {
+  if (current === null) return newTopic({ name, description, type, lines });
+  return editLines(current, { remove: new Set(), add: lines });
 }

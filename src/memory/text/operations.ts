@@ -100,9 +100,8 @@ export const proposalListSchema = listOf(z.unknown());
  */
 export const proposalSchema = listOf(operationSchema);
 
-/** What a dream puts away without a model: lines of one topic, into the archive or out. */
+/** What a dream puts away without a model: lines of one topic. */
 export interface Archiving {
-  kind: 'archive' | 'retire';
   /** Path of the topic. */
   topic: string;
   /** Ids. */

@@ -105,7 +105,7 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     expect(told(report)).toContain('archive: A reference topic that nobody used or changed for 180 days.');
   });
 
-  it('what CLAUDE.md of the project says goes with that reason; what only sounds like it is kept', async (here) => {
+  it('what CLAUDE.md of the project says is put away with that reason; what only sounds like it is kept', async (here) => {
     const { dreamAt, has, file } = here;
     const cwd = dirWith({ '.git/HEAD': 'ref: refs/heads/main\n' });
     await dreamAt('2026-01-10', { type: 'feedback', text: 'Commits is what we sign off.', cwd });
@@ -122,8 +122,8 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     expect(told(report)).toEqual([
       'add: New.',
       'add: New.',
-      'retire: CLAUDE.md says it now.',
-      'retire: CLAUDE.md says it now.',
+      'archive: CLAUDE.md says it now.',
+      'archive: CLAUDE.md says it now.',
     ]);
     expect(['commits.md', 'lint.md'].map(has)).toEqual([false, false]);
     expect(await file('npm.md')).toContain('- Npm is used here.');
