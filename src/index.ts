@@ -17,10 +17,10 @@ export async function recallPrompt({ config, ...options }: RecallOptions & { con
 }
 
 export type { DreamReport, DreamRequest } from '../jobs/dream.ts';
+export type { RememberReport, RememberRequest } from '../jobs/edit.ts';
 export type { ExtractReport, ExtractRequest, LearnAgainRequest } from '../jobs/extract.ts';
 export type { ForgetReport, ForgetRequest } from '../jobs/forget.ts';
 export { type RedactReport, type RedactRequest, redactVersion } from '../jobs/redact.ts';
-export type { RememberReport, RememberRequest } from '../jobs/remember.ts';
 export type { ReviewRequest } from '../jobs/review.ts';
 export type { UndoReport, UndoRequest } from '../jobs/undo.ts';
 export { AppError, ERRORS, type ErrorCode, type Failure, type FailureClass, type RetryRule } from './base/errors.ts';

@@ -2,8 +2,8 @@
 
 import { isUtf8 } from 'node:buffer';
 import { buffer } from 'node:stream/consumers';
+import type { RememberReport } from '../../jobs/edit.ts';
 import type { ForgetReport, Meant } from '../../jobs/forget.ts';
-import type { RememberReport } from '../../jobs/remember.ts';
 import { AppError } from '../base/errors.ts';
 import { agentOfShell, type ShellAgent } from '../base/process.ts';
 import { didYouMean } from '../base/text/wording.ts';

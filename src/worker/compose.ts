@@ -3,11 +3,10 @@
 
 import { basename } from 'node:path';
 import type { DreamReport, DreamRequest } from '../../jobs/dream.ts';
-import type { edit, editInPlace, pin, restore } from '../../jobs/edit.ts';
+import type { edit, editInPlace, pin, RememberRequest, restore } from '../../jobs/edit.ts';
 import type { ExtractDeps, ExtractReport, ExtractRequest, LearnAgainRequest } from '../../jobs/extract.ts';
 import type { ForgetRequest } from '../../jobs/forget.ts';
 import type { RedactRequest } from '../../jobs/redact.ts';
-import type { RememberRequest } from '../../jobs/remember.ts';
 import type { ReviewRequest } from '../../jobs/review.ts';
 import type { ShareReport } from '../../jobs/share.ts';
 import type { UndoRequest } from '../../jobs/undo.ts';
@@ -327,7 +326,7 @@ export async function openApp(given: Config, parts: Parts = {}) {
       return learnAgain(request, { sql: db, memory, extract, onReport: options.onReport });
     },
     remember: async (memory: MemoryRow, request: RememberRequest) =>
-      (await import('../../jobs/remember.ts')).remember(request, { memory, memories, zone: config.zone }),
+      (await import('../../jobs/edit.ts')).remember(request, { memory, memories, zone: config.zone }),
     async forget(memory: MemoryRow, request: ForgetRequest) {
       const { forget } = await import('../../jobs/forget.ts');
       const user = memory.id === (await findAt(userDir))?.id ? null : await findAt(userDir);

@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { RememberReport } from '../../jobs/remember.ts';
+import type { RememberReport } from '../../jobs/edit.ts';
 import { testApp } from '../support/app.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';

@@ -3,8 +3,8 @@
 import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { RememberReport } from '../../jobs/edit.ts';
 import type { ForgetReport } from '../../jobs/forget.ts';
-import type { RememberReport } from '../../jobs/remember.ts';
 import { listFiles } from '../../src/base/files/directories.ts';
 import { type TestApp, testApp } from '../support/app.ts';
 import { sized } from '../support/depth.ts';

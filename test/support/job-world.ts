@@ -3,10 +3,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DreamReport, dream } from '../../jobs/dream.ts';
+import { type RememberReport, type RememberRequest, remember } from '../../jobs/edit.ts';
 import type { ExtractDeps, ExtractReport, ExtractRequest } from '../../jobs/extract.ts';
 import { extract, type LearnAgainRequest, learnAgain } from '../../jobs/extract.ts';
 import { type ForgetReport, type ForgetRequest, forget } from '../../jobs/forget.ts';
-import { type RememberReport, type RememberRequest, remember } from '../../jobs/remember.ts';
 import { lastJob, type UndoReport, undo } from '../../jobs/undo.ts';
 import type { RunAgent } from '../../src/agent/agent-types.ts';
 import { runAgent as loopInProcess } from '../../src/agent/loop.ts';
