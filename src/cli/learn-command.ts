@@ -345,7 +345,7 @@ async function ring(app: App, waiting: Waiting[]): Promise<void> {
 
 /** Finds sessions and puts what is pending into the inbox. What cannot be read is named, and no failure. */
 async function find(app: App, { agent, since, instructions, json }: LearnOptions): Promise<void> {
-  const { sweepSessions } = await import('../worker/sweep.ts');
+  const { sweepSessions } = await import('../worker/ingest.ts');
   const bar = progress('looking for sessions');
   const takeUp = ['declined'] as const;
   const wanted = { agents: agent && [agent], since: sinceOf(since, app), instructions, takeUp };

@@ -23,7 +23,7 @@ import {
   undoCommand,
   withApp,
 } from './cli-options.ts';
-import { topicNames } from './named-topics.ts';
+import { topicNames } from './history-command.ts';
 import type { CommandSpec } from './spec.ts';
 
 interface RememberOptions extends CommonOptions {

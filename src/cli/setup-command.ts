@@ -39,8 +39,7 @@ import {
   planUninstall,
 } from '../setup/plan.ts';
 import { schedulerWithNight } from '../setup/schedules.ts';
-import { type Asking, canAsk, Questions } from '../terminal/ask.ts';
-import { EXIT, note, print, printRaw, progress } from '../terminal/output.ts';
+import { type Asking, canAsk, EXIT, note, print, printRaw, progress, Questions } from '../terminal/output.ts';
 import { fromHome } from '../terminal/phrases.ts';
 import { sayHere } from '../worker/whose-memory.ts';
 import { withApp } from './cli-options.ts';

@@ -42,7 +42,7 @@ import {
   printDone,
   requirePerson,
 } from './cli-options.ts';
-import { LINE, topicFile } from './named-topics.ts';
+import { LINE, topicFile } from './history-command.ts';
 import type { CommandSpec } from './spec.ts';
 
 interface ShareOptions extends CommonOptions {

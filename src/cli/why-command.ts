@@ -21,7 +21,7 @@ import type { App } from '../worker/compose.ts';
 import { type SessionFate, sayProposals, sessionFates } from '../worker/session-fate.ts';
 import { placeOf, saySession, sayWriter } from '../worker/whose-memory.ts';
 import { type CommonOptions, MEMORY, memoryHere } from './cli-options.ts';
-import { findTopic, LINE } from './named-topics.ts';
+import { findTopic, LINE } from './history-command.ts';
 import { sayNight } from './printer.ts';
 import type { CommandSpec } from './spec.ts';
 

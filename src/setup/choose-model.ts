@@ -12,7 +12,7 @@ import { statNow } from '../base/files/files.ts';
 import { keyPath } from '../base/key.ts';
 import { objectAt, objectsOf, textOf } from '../base/text/json.ts';
 import { sayCount } from '../base/text/wording.ts';
-import type { Asking, Questions } from '../terminal/ask.ts';
+import type { Asking, Questions } from '../terminal/output.ts';
 import { fromHome } from '../terminal/phrases.ts';
 import { type FoundProgram, findProgram, programToKeep } from '../worker/model-programs.ts';
 import { type AgentName, findAgent } from './agents/agents.ts';

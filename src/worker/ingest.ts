@@ -1,23 +1,26 @@
-// From the spool into the inbox: what hooks have said becomes a row of its session and work that waits, in one transaction.
-// Promises that a spool file goes only after the inbox has the work, so that a crash repeats and never loses it, and that
-// however many hooks named a session it waits once, at a pace; what settings, permissions or a missing directory keep from
-// being taken stays, and is named (`blocked`). Never starts work.
-// `announceSession`: how the news of a session reaches the inbox, whoever noticed it.
+// Sessions into the inbox, whoever noticed them. From the spool: what hooks have said becomes a row of its session and work that
+// waits, in one transaction. The sweep: finds, on this disk, sessions with turns that nothing was learned of, so that every hook is
+// optional. `announceSession`: how the news of a session gets there.
+// Promises that a spool file goes only after the inbox has the work, so that a crash repeats and never loses it, and that however many
+// hooks named a session it waits once, at a pace; that a sweep opens no file that is as it was when it was last looked at, and that
+// running it again, or ending it anywhere, does no harm. What settings, permissions or a missing directory keep from being taken stays,
+// is named (`blocked`), and is taken once it is open, however old it is then. Never starts work, asks no model.
 
 import { dirname, sep } from 'node:path';
 import { type SortedTurns, type SortOptions, sortTurns, type TakenUp } from '../../jobs/extract/pending-turns.ts';
 import { type Config, configOfSession, type Environment } from '../base/config/config.ts';
-import { describeError, ERRORS, isAppError } from '../base/errors.ts';
+import { type AppError, attempt, describeError, ERRORS, isAppError, sayOfFile } from '../base/errors.ts';
 import { canonicalPath, isDirectory } from '../base/files/directories.ts';
 import { removeFile, statNow } from '../base/files/files.ts';
 import { DAY_MS } from '../base/time.ts';
 import type { MemoryRow } from '../memory/memories.ts';
-import { isByProject, whyTurnedOff } from '../memory/places.ts';
+import { hasLedger, isByProject, whyTurnedOff } from '../memory/places.ts';
 import { declinedBefore, enterSession, keepPieces, sessionNamed } from '../memory/session-rows.ts';
 import { announce, inboxRow, type Put } from '../queue/inbox.ts';
 import { kindOfEvent, readSpool, removeAbandoned, type Spooled, type SpoolItem, sessionName } from '../queue/spool.ts';
-import { keepLooks, seeAnew, unseen } from '../queue/swept.ts';
-import { FOUND_AGENTS, findSessions } from '../transcript/find-sessions.ts';
+import { keepLooks, type Look, looksOf, seeAnew, unseen } from '../queue/swept.ts';
+import { waitingTranscripts } from '../queue/waiting-work.ts';
+import { FOUND_AGENTS, type FoundAgent, type FoundSession, findSessions } from '../transcript/find-sessions.ts';
 import { isInteractive, openSession, type Session } from '../transcript/session.ts';
 import type { App, At } from './compose.ts';
 
@@ -97,7 +100,7 @@ async function ingestSession(
   }
 }
 
-export function blockedLook(path: string, reason: string, since: string) {
+function blockedLook(path: string, reason: string, since: string) {
   return { path, size: 0, modifiedAt: since, verdict: 'blocked', cwd: null, dir: null, reason, since };
 }
 
@@ -236,4 +239,139 @@ export async function announceSession(app: App, news: SessionNews): Promise<Anno
     const put = await announce(sql, { kind: 'extract', key: id, memory: memory.id, payload }, pace);
     return { ...put, kind: 'extract', key: id, memory };
   });
+}
+
+interface SweepReport {
+  enqueued: Announced[];
+  /** What could not be read, unless an earlier sweep said the same. */
+  problems: string[];
+}
+
+interface SweepOptions {
+  agents?: readonly FoundAgent[];
+  since?: Date;
+  /** Steers what to keep of what is found. */
+  instructions?: string;
+  /** A person asked: also what was there before set-up. Default: not. */
+  takeUp?: readonly TakenUp[];
+  signal?: AbortSignal;
+}
+
+/** Verdicts that hold while the file stays as it is. */
+const LASTING = new Set(['nothing-new', 'off', 'unreadable', 'non-interactive', 'subagent', 'own']);
+
+export async function sweepSessions(app: App, options: SweepOptions = {}): Promise<SweepReport> {
+  const { db, machine, clock, config } = app;
+  const { agents, since, signal } = options;
+  const report: SweepReport = { enqueued: [], problems: [] };
+  const now = clock.now().toISOString();
+  const known = await looksOf(db, machine);
+  const blocked = new Map([...known].filter(([, { verdict }]) => verdict === 'blocked'));
+  const closed = [...blocked.keys()];
+  const looks: Look[] = [];
+  const gone: string[] = [];
+  const block = (path: string, reason: string) => {
+    if (blocked.get(path)?.reason !== reason) report.problems.push(sayOfFile(path, reason));
+    const { environment } = known.get(path) ?? {};
+    looks.push({ ...blockedLook(path, reason, blocked.get(path)?.since ?? now), environment });
+    blocked.delete(path);
+  };
+  const onClosed = (path: string, error: AppError) => block(path, describeError(error));
+  const found = findSessions(config.agentDirs, { agents, onClosed });
+  // What was closed is taken once it is open, however old it is then.
+  const wasClosed = (path: string) => closed.some((each) => path === each || path.startsWith(each + sep));
+  const waiting = await waitingTranscripts(db, machine);
+  for (const file of found) {
+    if (signal?.aborted) break;
+    const { path, modifiedAt } = file;
+    if (since && modifiedAt < since.toISOString() && !wasClosed(path)) continue;
+    const before = known.get(path);
+    const isTakenUp = options.takeUp && before?.verdict === 'nothing-new';
+    if (before && !isTakenUp && (await isStillTrue(app, before, file))) continue;
+    const look = waiting.has(path)
+      ? null
+      : await lookAt(app, file, { report, options, environment: before?.environment });
+    if (look?.verdict === 'blocked') {
+      block(path, look.reason ?? '');
+      continue;
+    }
+    const wasBlocked = blocked.delete(path);
+    if (look && LASTING.has(look.verdict)) looks.push(look);
+    else if (wasBlocked) {
+      gone.push(path);
+      looks.push(...unseen(path, before?.environment));
+    }
+  }
+  // What is left of these was taken by hand, is gone, or is a directory that is open again.
+  if (!agents && !signal?.aborted) gone.push(...[...blocked.keys()].filter((path) => !isCutOff(path)));
+  await keepLooks(db, machine, { looks, gone });
+  return report;
+}
+
+/** Whether it cannot be told if it is there. */
+function isCutOff(path: string): boolean {
+  return attempt(
+    () => statNow(path) === null && !isDirectory(dirname(path)),
+    () => true,
+    'storage',
+  );
+}
+
+const atOf = async ({ config }: App, { cwd, environment }: Look): Promise<At> => ({
+  cwd: cwd ?? undefined,
+  config: await configOfSession(config, environment),
+});
+
+/** Whether an earlier verdict still stands: the same file, the same memory, the same settings. */
+async function isStillTrue(app: App, look: Look, file: FoundSession): Promise<boolean> {
+  if (look.size !== file.sizeBytes || look.modifiedAt !== file.modifiedAt) return false;
+  if (look.verdict === 'non-interactive') return !app.config.nonInteractive;
+  // It may be unreadable for what its environment says.
+  if (look.verdict !== 'off' && look.dir === null) return true;
+  const at = await atOf(app, look);
+  if (look.verdict === 'off') return whyTurnedOff(await app.standing(at)) !== null;
+  // Settings that cannot be read: until they are mended it stands.
+  const isSame = attempt(
+    () => look.dir === app.memoryDirOf(at),
+    () => null,
+  );
+  return isSame === null || (isSame && (await app.findMemory(at)) !== null);
+}
+
+/** A home that was lost knows a memory's directory again, which says that it is one. */
+function knownAgain(app: App, { cwd, config }: At): Promise<MemoryRow> | null {
+  const at = { cwd, config };
+  return app.db.engine === 'sqlite' && hasLedger(app.memoryDirOf(at)) ? app.memoryFor(at) : null;
+}
+
+/** Puts a session that was found into the inbox, where turns of it wait. */
+async function lookAt(
+  app: App,
+  { path, sizeBytes: size, modifiedAt }: FoundSession,
+  { report, options, environment }: { report: SweepReport; options: SweepOptions } & Pick<Look, 'environment'>,
+): Promise<Look> {
+  const look: Look = { path, size, modifiedAt, cwd: null, dir: null, verdict: 'unreadable', environment };
+  try {
+    const session = await openFound(app, path, environment);
+    look.cwd = session.cwd ?? null;
+    const left = await whyLeft(app, session);
+    if (left) return { ...look, verdict: left.verdict };
+    const memory = (await app.findMemory(session)) ?? (await knownAgain(app, session));
+    const { takeUp, instructions } = options;
+    const sorted = await sortFound(app, session, { memory, ended: false, takeUp });
+    if (sorted.pending.size > 0) {
+      const news = { session, environment, ended: false, isDueNow: true, instructions, takeUp };
+      report.enqueued.push(await announceSession(app, news));
+      return { ...look, verdict: 'enqueued' };
+    }
+    const verdict = sorted.unsettled > 0 ? 'still-open' : 'nothing-new';
+    return { ...look, dir: memory ? app.memoryDirOf(session) : null, verdict };
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    const reason = describeError(error);
+    // What settings, the disk or a database refused today is looked at again.
+    if (ERRORS[error.code].tries === null) return { ...look, verdict: 'blocked', reason };
+    report.problems.push(sayOfFile(path, reason));
+    return look;
+  }
 }

@@ -253,7 +253,7 @@ class Loop {
     this.#isSweepWanted = false;
     this.#sweepAtMs = ends ? Infinity : nowMs + HOUR_MS;
     const sweep = async () => {
-      const { sweepSessions } = await import('./sweep.ts');
+      const { sweepSessions } = await import('./ingest.ts');
       const since = new Date(nowMs - this.#app.config.sweepDays * DAY_MS);
       for (const problem of (await sweepSessions(this.#app, { since, signal })).problems) onError(problem);
     };

@@ -20,7 +20,7 @@ import { rowsOf } from './rows.ts';
 import type { SessionFile } from './session-file.ts';
 
 export { serveMemory } from '../../src/cli/serve-command.ts';
-export { sweepSessions } from '../../src/worker/sweep.ts';
+export { sweepSessions } from '../../src/worker/ingest.ts';
 export { enqueueExtract };
 
 export const rowsIn = (app: App, memory: MemoryRow) => rowsOf(app, memory);
