@@ -347,10 +347,9 @@ function excerptBuilder(turns: readonly ExcerptTurn[], { budgetTokens, redact, z
     const own = units.flatMap((unit) => unit.segments);
     const turns = units.filter((unit) => unit.endsTurn).map((unit) => unit.turn);
     const sources = new Map<string, SourceMessage>();
-    const [first, last] = [own[0], own.at(-1)];
-    if (!first || !last) return { text: '', tokens: 0, turns, sources, tried };
+    if (own.length === 0) return { text: '', tokens: 0, turns, sources, tried };
     const { ranked, first: least } = await rank(own);
-    const asPart: Layout = { ...whole, part: { at, of, from: first.position, to: last.position } };
+    const asPart: Layout = { ...whole, part: { at, of } };
     // Rather than a person's words the lines about parts are left out.
     const human = ranked.filter(({ segment, offered }) => offered && segment.priority === 'human');
     const isRoomForPart = of > 1 && fits(human, { layout: asPart });

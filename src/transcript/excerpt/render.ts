@@ -131,15 +131,7 @@ export interface Layout {
   messages: number;
   zone: string;
   /** Where it is one of several. */
-  part?: ExcerptPart;
-}
-
-interface ExcerptPart {
-  at: number;
-  of: number;
-  /** The positions of the first and the last message that this part offers. */
-  from: number;
-  to: number;
+  part?: { at: number; of: number };
 }
 
 /** The segments, which must be in source order, as text; empty for none. */
@@ -150,7 +142,7 @@ export function renderSegments(shown: DisplayedSegment[], layout: Layout): strin
   let last: Segment | null = null;
   let lastAt: string | undefined;
   for (const { segment, text, offered, times = 1 } of shown) {
-    if (segment.position !== last?.position) lines.push(...gapBetween(last?.position ?? -1, segment.position, part));
+    if (last || !part) lines.push(...gapBetween(last?.position ?? -1, segment.position));
     if (segment.position !== last?.position || segment.speaker !== last.speaker)
       lines.push(renderHeader(segment, offered, layout, lastAt));
     lines.push(quoteLines(text));
@@ -158,22 +150,14 @@ export function renderSegments(shown: DisplayedSegment[], layout: Layout): strin
     last = segment;
     lastAt = segment.message.at ?? lastAt;
   }
-  lines.push(...gapBetween(last?.position ?? -1, messages, part));
+  // What comes before and behind is in the other parts.
+  if (!part) lines.push(...gapBetween(last?.position ?? -1, messages));
   return lines.join('\n');
 }
 
-/** What is missing between two messages that are shown: what other parts show is not left out. */
-function gapBetween(shownBefore: number, shownAfter: number, part?: ExcerptPart): string[] {
-  const { at, of, from, to } = part ?? { at: 1, of: 1, from: 0, to: Infinity };
-  const between = (least: number, most: number) =>
-    Math.max(0, Math.min(shownAfter - 1, most) - Math.max(shownBefore + 1, least) + 1);
-  const others = at + 1 === of ? `part ${of}` : `parts ${at + 1} to ${of}`;
-  const gaps: [number, string][] = [
-    [at === 1 ? 0 : between(0, from - 1), 'came before'],
-    [between(at === 1 ? 0 : from, at === of ? Infinity : to), 'left out'],
-    [at === of ? 0 : between(to + 1, Infinity), `come later, in ${others}`],
-  ];
-  return gaps.flatMap(([count, what]) => (count > 0 ? [`(${count} ${what})`] : []));
+/** What is missing between two messages that are shown. */
+function gapBetween(before: number, after: number): string[] {
+  return after > before + 1 ? [`(${after - before - 1} left out)`] : [];
 }
 
 /** The line above what a message says, with its time where a person says it or another day begins. `before`: the last instant shown. */
