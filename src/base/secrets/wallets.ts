@@ -7,68 +7,39 @@ import own from './own-rules.json' with { type: 'json' };
 import type { Found, Span } from './rule.ts';
 import lists from './seed-words.json' with { type: 'json' };
 
-const LISTS = [lists.english, lists.french, lists.spanish];
-/** In which lists a word stands, and as which of them; made where a text is first read, not at each start. */
-let numbersOf: Map<string, (number | undefined)[]> | undefined;
+/** Which of its list a word is, for each list; made where a text is first read, not at each start. */
+let numbered: Map<string, number>[] | undefined;
 
-function makeNumbers() {
-  const listed = LISTS.map((list) => new Map(list.split(' ').map((word, at) => [word, at] as const)));
-  return new Map(
-    listed.flatMap((list) => [...list.keys()]).map((word) => [word, listed.map((list) => list.get(word))]),
-  );
-}
+const numbersOf = (list: string) => new Map(list.split(' ').map((word, at) => [word, at] as const));
 
 const COUNTS = [24, 21, 18, 15, 12];
-/** Between two words of a phrase, in a list or a table, but not in code. */
-const BETWEEN = 20;
-const CODE = Uint8Array.from({ length: 128 }, (_, code) => Number(/[;{}$=`<?&/\\]/.test(String.fromCharCode(code))));
 const CALLED =
   /seed|mnemonic|recover|backup|wallet|passphrase|phrase|words|frase|semilla|récupération|wiederherstellung|portefeuille|billetera|cartera|ledger|trezor/i;
+/** Twelve words or more that may be of a phrase: little stands between two, as in a list or a table, but no code. */
+const WORDS = /(?<![a-zà-ÿ])[a-zà-ÿ]{3,11}(?:[^a-zà-ÿ;{}$=`<?&/\\]{1,20}[a-zà-ÿ]{3,11}){11,}(?![a-zà-ÿ])/g;
 
 type Word = Span & { number: number };
 
 const sha256 = (bytes: Uint8Array) => hash('sha256', bytes, 'buffer');
-const isLetter = (code: number) => (code >= 97 && code <= 122) || (code >= 0xe0 && code <= 0xff);
 
 export function findSeedPhrases(text: string, lower: string): Found[] {
   const found: Found[] = [];
   const asked = { left: MOST_ASKED };
-  /** Where words begin and end that may be of one phrase: no more is asked where there are not twelve. */
-  let places: number[] = [];
-  const ask = () => {
-    if (places.length >= 24) for (const run of runsIn(lower, places)) found.push(...phraseOf(run, text, asked));
-    if (places.length > 0) places = [];
-  };
-  for (let at = 0, gap = 0; at < lower.length; gap = 0) {
-    const start = at;
-    while (isLetter(lower.charCodeAt(at))) at++;
-    if (at - start > 2 && at - start < 12) places.push(start, at);
-    else if (at > start) ask();
-    for (let code = lower.charCodeAt(at); at < lower.length && !isLetter(code); code = lower.charCodeAt(++at))
-      if (++gap > BETWEEN || CODE[code] === 1) ask();
-  }
-  ask();
-  return found;
-}
-
-/** Twelve words or more of one list, one after the other. */
-function runsIn(lower: string, places: number[]): Word[][] {
-  const runs: Word[][] = [];
-  numbersOf ??= makeNumbers();
-  const open: Word[][] = LISTS.map(() => []);
-  for (let at = 0; at <= places.length; at += 2) {
-    const [start = 0, end = 0] = [places[at], places[at + 1]];
-    const numbers = numbersOf.get(lower.slice(start, end));
-    for (const [nth, run] of open.entries()) {
-      const number = numbers?.[nth];
-      if (number !== undefined) run.push({ start, end, number });
-      else if (run.length > 0) {
-        if (run.length >= 12) runs.push(run);
-        open[nth] = [];
+  numbered ??= [lists.english, lists.french, lists.spanish].map(numbersOf);
+  for (const { 0: words, index } of lower.matchAll(WORDS)) {
+    for (const numbers of numbered) {
+      let run: Word[] = [];
+      for (const { 0: word, index: at } of `${words} .`.matchAll(/[a-zà-ÿ]+|\.$/g)) {
+        const number = numbers.get(word);
+        if (number !== undefined) run.push({ start: index + at, end: index + at + word.length, number });
+        else {
+          if (run.length >= 12) found.push(...phraseOf(run, text, asked));
+          run = [];
+        }
       }
     }
   }
-  return runs;
+  return found;
 }
 
 /** Of how many a checksum is made in one text: more are asked of lists of words only. */
