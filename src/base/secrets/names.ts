@@ -90,19 +90,13 @@ export function findNamed(text: string, lower: string): Found[] {
   const found: Found[] = [];
   let done = 0;
   let tabled = 0;
-  const asked = new Map<string, Span | undefined>();
-  /** Between the last names: where one comes again, the same may stand around them. */
-  const gaps: number[] = [];
   let taken = text.indexOf(PLACEHOLDER);
-  for (const [nth, name] of names.entries()) {
+  for (const name of names) {
     if (name.start < done) continue;
     while (taken >= 0 && taken < name.end) taken = text.indexOf(PLACEHOLDER, taken + 1);
     // What it was given was taken out before.
     if (taken >= 0 && taken - name.end < TAKEN_BEHIND && !text.slice(name.end, taken).includes('\n')) continue;
-    const gap = name.start - (names[nth - 1]?.end ?? -CLOSE_BY);
-    const isAgain = gap < CLOSE_BY && name.start > MOST_BEFORE && gaps.includes(gap);
-    gaps[nth & 3] = gap;
-    const value = isAgain ? askedOnce(text, lower, name, asked) : givenTo(text, lower, name);
+    const value = structured(text, name) ?? said(text, lower, name) ?? saidBefore(name);
     if (value !== undefined) {
       found.push({ rule: 'assignment', ...value });
       done = value.end;
@@ -124,28 +118,7 @@ export function findNamed(text: string, lower: string): Found[] {
   return found;
 }
 
-const givenTo = (text: string, lower: string, name: Name) =>
-  structured(text, name) ?? said(text, lower, name) ?? saidBefore(name);
-
-const CLOSE_BY = 80;
 const TAKEN_BEHIND = 12;
-const MOST_BEFORE = 160;
-const MOST_BEHIND = 700;
-
-/** Is looked at once for all places where the same is around a name. */
-function askedOnce(text: string, lower: string, name: Name, asked: Map<string, Span | undefined>): Span | undefined {
-  const { start } = name;
-  const around = text.slice(start - MOST_BEFORE, start + MOST_BEHIND);
-  if (asked.has(around)) {
-    const span = asked.get(around);
-    return span && { start: start + span.start, end: start + span.end };
-  }
-  const value = givenTo(text, lower, name);
-  if (asked.size > 1000) asked.clear();
-  if (value === undefined || value.end < start + MOST_BEHIND)
-    asked.set(around, value && { start: value.start - start, end: value.end - start });
-  return value;
-}
 
 function nameAt(
   text: string,
