@@ -106,25 +106,23 @@ function findJwts(text: string, { start, end }: Span): Found[] {
 const SECRET_KIND = /\bkind["']?:[ \t]{0,9}["']?Secret\b/g;
 const DATA_LINE =
   /(?<=[\s{,]["']?)[\w.-]{1,100}["']?:[ \t]{0,9}(?:[|>][-+]?\s{1,40})?["']?(?<secret>[A-Za-z0-9+/]{8,8000}={0,3})(?![\w+/=])/dg;
-const DATA = /(?<![A-Za-z])(?:string)?data["']?:/gi;
-// The block ends where something that is not its own begins.
-const AFTER_DATA = /\}|\n[A-Za-z-]/gi;
+const DATA = /(?<![A-Za-z])(?:string)?data["']?:(?<block>(?:(?!\n[A-Za-z-])[^}]){0,12000})/gi;
 const AROUND_KIND = 4000;
 
 /** What stands under `data:` near `kind: Secret`: base64 is no veil. */
 function findKubernetesSecrets(text: string): Found[] {
-  const kinds = [...text.matchAll(SECRET_KIND)].map((match) => match.index);
   const found: Found[] = [];
-  let done = 0;
-  for (const data of kinds.length === 0 ? [] : text.matchAll(DATA)) {
-    const from = data.index + data[0].length;
-    while (kinds[0] !== undefined && kinds[0] < data.index - AROUND_KIND) kinds.shift();
-    if (data.index < done || kinds[0] === undefined || kinds[0] > data.index + AROUND_KIND) continue;
-    AFTER_DATA.lastIndex = from;
-    done = Math.min(AFTER_DATA.exec(text)?.index ?? text.length, from + 4 * AROUND_KIND);
-    for (const match of text.slice(from, done).matchAll(DATA_LINE)) {
-      const [start = 0, end = 0] = match.indices?.groups?.secret ?? [];
-      found.push({ rule: 'kubernetes', start: from + start, end: from + end });
+  let seen = 0;
+  for (const { index: kind } of text.matchAll(SECRET_KIND)) {
+    if (kind < seen) continue;
+    seen = kind + AROUND_KIND;
+    const from = Math.max(0, kind - AROUND_KIND);
+    for (const { 0: data, index, groups } of text.slice(from, kind + 2 * AROUND_KIND).matchAll(DATA)) {
+      const at = from + index + data.length - (groups?.block?.length ?? 0);
+      for (const match of (groups?.block ?? '').matchAll(DATA_LINE)) {
+        const [start = 0, end = 0] = match.indices?.groups?.secret ?? [];
+        found.push({ rule: 'kubernetes', start: at + start, end: at + end });
+      }
     }
   }
   return found;

@@ -2,7 +2,6 @@
 // the beginnings by which a token is told though it is cut, and tokens whose beginning says too little. What is glued to a token, and lines
 // that go on with it, are of it.
 
-import { crc32 } from 'node:zlib';
 import rules from './gitleaks.json' with { type: 'json' };
 import own from './own-rules.json' with { type: 'json' };
 import {
@@ -52,10 +51,7 @@ function headVisit(id: string, head: string): Visit {
     // Four letters stand in any long base64.
     if (!/[_.-]/.test(head) && /[+/]/.test(text[at - 1] ?? '')) return;
     let end = at + head.length + run.length;
-    const isOne = isGlued
-      ? isProven(run) ||
-        (/\d/.test(text[at - 1] ?? '') && /[_-]$/.test(head) && run.length >= 30 && isMadeBy(head, run))
-      : isMadeBy(head, run);
+    const isOne = isMadeBy(head, run) && (!isGlued || (/[_-]$/.test(head) && run.length >= 30));
     REST.lastIndex = end;
     if (isOne && run.length === 300 && REST.test(text)) end = REST.lastIndex;
     // Heads in a row, each read to the end of the row, would take the square of its length.
@@ -83,16 +79,6 @@ export function withNextLines(text: string, from: number): number {
     if (rest === undefined || !(alone === undefined ? isShuffled(rest) : isMachineMade(rest))) return end;
     end = NEXT_LINE.lastIndex - (alone?.length ?? 0);
   }
-}
-
-const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-
-/** Whether the six letters after the first thirty are the CRC-32 of those, as GitHub and npm make them. */
-function isProven(random: string): boolean {
-  if (random.length < 36) return false;
-  let sum = 0;
-  for (const digit of random.slice(30, 36)) sum = sum * 62 + BASE62.indexOf(digit);
-  return sum === crc32(random.slice(0, 30));
 }
 
 const BEFORE = 60;

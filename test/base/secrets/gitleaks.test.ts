@@ -48,9 +48,8 @@ test('a token without the name that its rule asks for stays, and so does the id 
   expect(taken).toEqual([]);
 });
 
-test('a checksum proves a token even inside a word, where another would be part of the word', async () => {
-  // The last six letters are the CRC-32 of the thirty before.
-  const proven = `ghp_${'0123456789ABCDEFGHIJabcdefghij'}4Us3aw`;
-  const text = `x${proven}`;
+test('a token is found with what is glued to it', async () => {
+  const token = `ghp_${'0123456789ABCDEFGHIJabcdefghij'}4Us3aw`;
+  const text = `x${token}`;
   expect((await redact(text)).text).not.toBe(text);
 });
