@@ -76,54 +76,44 @@ export function isPassword(written: string): boolean {
 
 export function isGiven(given: Given): boolean {
   const { value, kind, name, way, joint, isQuoted, before, behind } = given;
-  if (isPlaceholder(value)) return false;
-  const isPhrase = /\s/.test(value);
+  if (isPlaceholder(value) || /\s/.test(value)) return false;
   if (kind === 'pin') {
     const isYear =
       way === 'prose' && /^(?:19|20)\d\d$/.test(value) && !/[:=]|\b(?:is|ist|lautet|est|es|é|è)\b/.test(joint);
     return /^(?:[A-Z]-)?\d{4,8}#?$/.test(value) && !isYear && !UNIT.test(behind);
   }
-  if (kind === 'key') return !isPhrase && isKeyOfSomeone(given);
+  if (kind === 'key') return isKeyOfSomeone(given);
   if (/^token/i.test(name) && CURSOR.test(before)) return false;
-  const letters = value.replace(/[^a-z]/gi, '').toLowerCase();
-  const own = name.replace(/[^a-z]/gi, '').toLowerCase();
-  if (letters !== '' && (letters === own || (own !== '' && !/\d/.test(value) && letters.startsWith(own)))) return false;
   const isOfPassword = kind === 'password';
-  if (isPhrase) return false;
+  const hasDigit = /\d/.test(value);
   if (way === 'prose') {
     if (UNIT.test(behind)) return false;
     if (/code$/i.test(name) && /^\d{4,8}$/.test(value)) return true;
-    return isOfPassword
-      ? isPassword(value) || (/^\d{5,}$/.test(value) && /[:：はis为是]\s*$/.test(joint))
-      : isMachineMade(value) && value.length >= 16 && !isCode(value) && /\d/.test(value);
+    if (!isOfPassword) return hasDigit && isMade(value, 16);
+    return isPassword(value) || (/^\d{5,}$/.test(value) && /[:：はis为是]\s*$/.test(joint));
   }
-  const hasDigit = /\d/.test(value);
   if (way === 'beside') {
     if (isOfPassword) return isPassword(value);
-    return /^identified/i.test(name)
-      ? value.length >= 4 && !behind.startsWith('`')
-      : isMachineMade(value) && value.length >= 12 && (hasDigit || value.length >= 20) && !isCode(value);
+    return /^identified/i.test(name) ? value.length >= 4 : isMade(value, hasDigit ? 12 : 20);
   }
   if (!/[a-z]/i.test(value)) return isOfPassword ? value.length >= 5 && hasDigit : /^\d{15,}$/.test(value);
   if (isQuoted) {
     // What a name is given is a list or an object then.
-    if (/^["']\s{0,9}:/.test(behind)) return false;
-    if (behind.startsWith('`') && !hasDigit && !isPassword(value)) return false;
-    if (isPath(value) || (SPEAKS.test(value) && !hasDigit)) return false;
-    return isOfPassword
-      ? value.length >= 5 && /[a-z\d]{3}/i.test(value)
-      : (value.length >= 8 && (hasDigit || (value.length >= 20 && isMixedInOrder(value)))) ||
-          (value.length >= 6 && isPassword(value));
+    if (/^["']\s{0,9}:/.test(behind) || isPath(value) || (SPEAKS.test(value) && !hasDigit)) return false;
+    if (isOfPassword) return value.length >= 5 && /[a-z\d]{3}/i.test(value);
+    const isLong = value.length >= 8 && (hasDigit || (value.length >= 20 && isMixedInOrder(value)));
+    return isLong || (value.length >= 6 && isPassword(value));
   }
   if (isCode(value)) return isOfPassword && isPassword(value);
   if (joint === '=' && name === name.toUpperCase()) return value.length >= (isOfPassword ? 4 : 8);
-  // Bare and in running text or code: it must not look like a word or a name.
+  // Bare and in running text or code: it must not look like a word, a name or a type.
   if (/^[\w-]*$/.test(value) && !isMixed(value) && SPEAKS.test(value)) return false;
-  // `signingKey: Ed25519Signer` names a type.
-  if (!isOfPassword && /^[A-Z][a-z]+\w*$/.test(value) && !isShuffled(value)) return false;
   if (isOfPassword) return value.length >= 5 && (hasDigit || /[!@#$%^*+~?&]/.test(value));
+  if (/^[A-Z][a-z]+\w*$/.test(value) && !isShuffled(value)) return false;
   return value.length >= 8 && (hasDigit ? value.length >= 12 || /[!@#$%^*+~?&-]/.test(value) : isPassword(value));
 }
+
+const isMade = (value: string, least: number) => value.length >= least && isMachineMade(value) && !isCode(value);
 
 /** Keys that are no secrets. */
 const HARMLESS_KEY =
@@ -134,35 +124,18 @@ const PROTECTS =
 /** `OPENAI_KEY`, `const stripeKey`, `DEPLOY_AUTH`: what only a machine would write, given to someone's key. */
 function isKeyOfSomeone({ value, name, before, isQuoted, way }: Given): boolean {
   const whose = /[A-Za-z][\w-]{0,60}[ ]?$/.exec(before.slice(-62))?.[0] ?? '';
-  if (way === 'prose') {
-    if (isCode(value) || value.length < 14) return false;
-    if (namesVendor(whose)) return isMachineMade(value);
-    return isMixed(value) && isShuffled(value) && !HARMLESS_KEY.test(whose.trim());
-  }
-  if (isPath(value) || /^\w+=[^=]/.test(value) || (way !== 'joint' && !isQuoted)) return false;
   const isSalt =
     /salt|pepper|cookie|cipher|encrypt/i.test(name) || (/^(?:\s*KEY|.*_auth)$/.test(before + name) && way === 'joint');
+  const isShuffledKey = isMixed(value) && isShuffled(value);
   if (!isSalt && (whose === '' || HARMLESS_KEY.test(whose.trim()))) return false;
+  if (way === 'prose') return isMade(value, 14) && (namesVendor(whose) || isShuffledKey);
+  if (isPath(value) || /^\w+=[^=]/.test(value) || (way !== 'joint' && !isQuoted)) return false;
   // `monkey` and `turkey`: the name must begin there, by a sign or a capital.
   if (!isSalt && !/[_ -]$/.test(whose) && !/^[A-Z]/.test(name)) return false;
-  if (isSalt || PROTECTS.test(whose) || namesVendor(whose)) {
-    if (isQuoted)
-      return (
-        value.length >= (isSalt ? 8 : 12) &&
-        /\d/.test(value) &&
-        !isCode(value) &&
-        (isMachineMade(value) || isPassword(value))
-      );
-    return (
-      value.length >= 12 &&
-      /\d/.test(value) &&
-      isMachineMade(value) &&
-      !isCode(value) &&
-      (!/[A-Z]/.test(value) || isShuffled(value) || isMixed(value))
-    );
-  }
-  if (!/^[\w+/=.~-]{10,500}$/.test(value)) return false;
-  return value.length >= 16 && isMixed(value) && isShuffled(value);
+  if (!isSalt && !PROTECTS.test(whose) && !namesVendor(whose)) return /^[\w+/=.~-]*$/.test(value) && isShuffledKey;
+  if (!/\d/.test(value) || isCode(value) || value.length < (isQuoted && isSalt ? 8 : 12)) return false;
+  if (isQuoted) return isMachineMade(value) || isPassword(value);
+  return isMachineMade(value) && (!/[A-Z]/.test(value) || isShuffled(value) || isMixed(value));
 }
 
 // What can only be a password by how it is spelled, signs and digits within a word as people and their programs make them up,
