@@ -29,26 +29,15 @@ const MORE = /(?:s|en|si|es)?(?:[ _-]?\d{1,2}(?![\w.]))?(?:[_-][A-Za-z\d]{1,24})
 const HARMLESS_MORE =
   /file|path|commit|checksum|hash|digest|len|min|max|policy|reset|ur[il]|name|id$|type|ttl|expir|hint|label|placeholder|field|input|regex|pattern|manager|service|provider|encoder|count|limit|error|required|enabled|confirm|ref|timeout|encryption|algo|size|version|prefix|format|stdin|public/i;
 
-const CLOSE = String.raw`["'\x60\])}*]{0,4}`;
-// `const apiKey: string = `, `char password[] = `: the type is not what is given.
-const TYPED = String.raw`(?:\[\d{0,4}\][ \t]{0,9})?(?::[ \t]{0,9}(?:string|str|String|&(?:'static )?str)[ \t]{0,9}(?==))?`;
-const BLOCK = String.raw`(?:[|>][-+]?[ \t]{0,9}\n[ \t]{1,40}|\n[ \t]{1,40}(?=["'\x60])|\n[ \t]{1,40}-[ \t]{1,4}|!{1,2}[\w-]{1,12}[ \t]|&\w{1,20}[ \t]|<!\[CDATA\[|(?:base64|hex2bin):|\s{1,9}string\(\d{1,4}\)\s|[\[({]{1,3}\s{0,40}|q{1,2}[{(]|(?:N|[bBrRu]|[$@])(?=["']))?`;
-/** How a value follows a name in what programs read. */
-const GAPS = String.raw`
-joint ¦  ¦ ${CLOSE}[ \t]{0,20}${TYPED}(?<joint>:=|=>|->|→|⇒|:-|<-|(?:\|\||[?+])?=(?![=~>])|[:：](?![:/=?+-]))[ \t]{0,40}${BLOCK}
-joint ¦ > ¦ (?:["']?(?:\s[^<>\n]{0,80})?>(?:\s{0,40}<value>)?(?:<!\[CDATA\[)?|</[\w:.-]{1,40}>\s{0,80}<[\w:.-]{1,40}[^<>\n]{0,80}>)\s{0,80}(?=[^\s<][^<\n]{0,400}\s{0,80}</)
-joint ¦ alue content default ;s: ¦ ["'](?:[,;]?\s{1,80}(?:[\w:-]{1,20}=["'][^"'\n]{0,60}["']\s{1,20}){0,3}(?:value|content|default)\s?=\s?|;s:\d{1,4}:)(?=["'])
-joint ¦ alue efault string plain text content ¦ ["']?:?\s{0,9}[,{]?\s{0,80}(?<=[\s{,])(?:\d{1,5}[:|\t]\s{0,40})?(?:["']?(?!(?:[Nn]ame|[Kk]ey)\b)\w{1,20}["']?\s{0,20}[=:]\s?[^\n{}]{0,60}?[,\n]\s{0,40}){0,4}["']?(?:[Pp]arameter)?(?:[Vv]alue|[Dd]efault|string|plain\w{0,4}|text|content)["']?\s{0,9}[:=]\s{0,20}
-beside ¦  ¦ ${CLOSE}\s{0,9}[,(]\s{0,40}(?=["'\x60])
-beside ¦ ( ¦ ${CLOSE}\)?[ \t]{0,4}(?:=>|[:=]|\.(?=\w{1,20}\())[ \t]{0,4}(?:await |new )?(?:[\w.:$]{1,40}|\[\]byte)\([ \t]{0,4}(?:\[\]byte\()?[bN]?(?=["'\x60])
-beside ¦ || ?? or ¦ [^\n"'|]{0,80}?(?:\]["']?\s?|["']\)?\s?)?(?:\|\||\?\?|\bor\b)[ \t]{0,4}(?=["'\x60])
-beside ¦ --body -b value secret-string ¦ [^\n]{0,80}?[ \t]-{1,2}(?:value|secret-string|body|b)[ =]?(?=["'\x60\w])
-beside ¦ < ¦ ${CLOSE}[: \t]{0,4}(?:</?\w{1,10}(?: [^<>\n]{0,60})?>[: \t]{0,4}){1,4}(?=[^\s<][^<\n]{3,100})
-beside ¦  ¦ ${CLOSE}(?:[ \t]{1,9}(?:is |as |by |BY )?(?=["'\x60“„«])|(?=[「『])|[ \t]{1,20}\|[ \t]{1,9}(?=\S))`
-  .split('\n')
-  .slice(1)
-  .map((row) => row.split(' ¦ ') as [Way, string, string])
-  .map(([way, needed, gap]) => ({ way, needed: needed === '' ? [] : needed.split(' '), gap: new RegExp(gap, 'y') }));
+/** How a value follows a name in what programs read: a row each, with the words that stand in it; `«NAME»` is a part of several. */
+const GAPS = own.gaps.map(({ way, needed, pattern }) => ({
+  way: way as Way,
+  needed: needed.split(' ').filter(Boolean),
+  gap: new RegExp(
+    pattern.replace(/«([A-Z]+)»/g, (_, part) => own.parts[part as keyof typeof own.parts]),
+    'y',
+  ),
+}));
 /** After a flag, or where a line is only a name and its value. */
 const SPACE = /["']?[ \t]{1,20}(?:[057][ \t]|<\((?:echo|printf)[ \t])?/y;
 const IS_FLAG = /(?:^|[\s"'])--?[\w-]*$/;

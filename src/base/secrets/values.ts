@@ -1,6 +1,7 @@
 // Whether what stands where a secret would is one: by what it is called, by how it is written, and by what it looks like. And
 // passwords that are known by their spelling alone.
 
+import own from './own-rules.json' with { type: 'json' };
 import {
   type Found,
   isCode,
@@ -39,17 +40,7 @@ const SPEAKS =
 const UNIT =
   /^[ \t-]?(?:digits?|char|zeichen|words?|wörter|caract|car[aá]ct|letters|znak|tekens|cyfr|символ|位|文字|times|days?|tage|minutes?|hours?|%|px|ms\b)/i;
 /** Words with digits in them that are no passwords. */
-const NO_PASSWORD = new RegExp(
-  [
-    String.raw`\d+(?:st|nd|rd|th|px|[kKmMgG]i?[bB]|ms|[smhdwxyk]|bits?|er|te[rn]?)?`,
-    String.raw`[A-Za-z]{1,3}\d{1,2}|[a-z]\d{1,2}[a-z]|v\d.*|\d+-[a-z]+|[A-Za-z]{2,5}-\d{1,4}|[\d:.,/TZ+-]+`,
-    String.raw`[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:[a-z\d-]+\.)+[a-z]{2,}(?::\d+)?(?:/.*)?|[A-Z][A-Z\d]*_[A-Z\d_]+|[a-z]+(?:_[a-z\d]+)+`,
-    String.raw`[\w./-]+\.\w+:\d[\d:-]*|[A-Za-z_.-]+=[^=].*|--?[\w-]+|[\w.-]*[a-z]/\S*|\d+/\S*|\W*|&?\w+;|.*[()<>[\]{}|].*`,
-    String.raw`(?:OAuth|SHA|sha|AES|aes|TLS|tls|md|MD|ip|IP|http|HTTP|utf|UTF|ed|x|s|ec|k|p)-?\w?\d[\d.]*\w?`,
-  ]
-    .map((each) => `^(?:${each})$`)
-    .join('|'),
-);
+const NO_PASSWORD = new RegExp(own.noPasswords.map((each) => `^(?:${each})$`).join('|'));
 
 /** `J4zz.hands12`, which looks like a field of something: what only people write has digits, and no file is called so. */
 const isDotted = (value: string) =>
@@ -153,14 +144,7 @@ const LONGEST = 40;
 /** `foo#12`, `count+1`, `$1`, `%s`, `a.b*c.d`, a call, an address: what has signs in it for other reasons. */
 const OTHER_SIGNS =
   /^[^A-Za-z\d]|^[a-z\d.-]+[#?&+*]|[a-z]#\d{3,}$|^[a-z]\w*\d$|^[a-z]\w*[+*$]\w+(?:$|=)|^\d+[-+*]|^[A-Za-z-]+#\d+$|#L\d|%[sdqv](?![a-z])|%[\dA-F]{2}|^\w+[.*+]\w+[.*+]|&&|==|\?\w+\.\w|\w\$\d(?:\.|$)|\?\?|^[\w.+-]+@[\w-]+\.|^\w{1,2}[+*&]|^a-z|0-9|^(?:Ctrl|Cmd|Alt|Shift|Meta|Option)\+/;
-const SPELLINGS = [
-  /^[a-z]{3,}\d{4}!$/,
-  /^(?=.*\d)(?=.*[a-z])(?=.*[A-Z])(?:.*[A-Za-z\d][!#$%&*+?@^~][\w=.-]|.*[!#$%&*+?@^~].*[!#$%&*+?@^~]|.*\d[!#$%&*+?^~]$)/,
-  /^[A-Z][a-z\d]+[!#$%&*+?][A-Z][a-z]+$/,
-  /^\d+[A-Z]{3,}[-_.][a-z]{3,}$/,
-  /^(?=.*\d)[A-Z][a-z]*\d[a-z\d]*[a-z][a-z\d]*[-_.]\d+$/,
-  /^[A-Z][a-z]+[-_.][A-Z][a-z]+\d+$/,
-];
+const SPELLINGS = own.spellings.map((each) => new RegExp(each));
 
 /** Whether a word can be nothing else. */
 export function isSpelledAsPassword(word: string): boolean {
