@@ -2,8 +2,8 @@
 // the command line. own-rules.json has a row for each: its rule, the words by which it is known, a pattern that begins there, a check.
 
 import own from './own-rules.json' with { type: 'json' };
-import { type Found, isCode, isMachineMade, isPlaceholder, isShuffled, needlesOf, PLACEHOLDER, scan } from './rule.ts';
-import { isPassword, isSpelledAsPassword } from './values.ts';
+import { type Found, isCode, isMachineMade, isPlaceholder, needlesOf, PLACEHOLDER, scan } from './rule.ts';
+import { isPassword } from './values.ts';
 import { withNextLines } from './vendors.ts';
 
 /** An argument, bare or in quotes; `before` is of it, but not of the secret. */
@@ -24,22 +24,14 @@ function isTellingCookie(pair: string): boolean {
 }
 
 const any = (value: string) => !isPlaceholder(value) && !value.startsWith('-') && /[\p{L}\d]/u.test(value);
+const long = (value: string) => value.length >= 16 && isMachineMade(value) && !isPlaceholder(value) && !isCode(value);
 const CHECKS: Record<string, (value: string, before: string) => boolean> = {
   any,
+  long,
   password: isPassword,
-  machine: isMachineMade,
-  long: (value) => value.length >= 16 && isMachineMade(value) && !isPlaceholder(value) && !isCode(value),
-  made: (value) =>
-    !isPlaceholder(value) &&
-    !isCode(value) &&
-    (!/^[A-Z][a-z]+\w*$/.test(value) || isShuffled(value)) &&
-    ((value.length >= 16 && isMachineMade(value)) || isPassword(value)),
-  spelled: (value) =>
-    !isPlaceholder(value) && ((value.length >= 16 && isMachineMade(value)) || isSpelledAsPassword(value)),
-  shuffled: (value) => value.length >= 16 && isShuffled(value),
-  codes: (value) => /\d/.test(value) && !/^\d{4}$/.test(value),
+  // `Ed25519Signer` is a type.
+  made: (value) => !/^[A-Z][a-z]+\w*$/.test(value) && (long(value) || isPassword(value)),
   digit: (value) => any(value) && !isCode(value) && /\d|={1,2}$/.test(value),
-  sign: (value) => any(value) && /\d|[!#$%&*]/.test(value),
   cookie: (value) => value.split(/;[ \t]?/).some(isTellingCookie),
   login: (value) => /^[\w.@+-]{1,60}:\S{3,200}$/.test(Buffer.from(value, 'base64').toString('latin1')),
   piped: (value, before) => any(value) && new RegExp(READS).test(before),
@@ -49,14 +41,7 @@ interface Place {
   id: string;
   pattern: RegExp;
   isSecret: (value: string, before: string) => boolean;
-  /** What it finds is a long run of letters. */
-  isRun: boolean;
 }
-
-/** Checks that only a long run passes, and how near to the word it must begin. */
-const OF_RUNS = new Set(['long', 'shuffled', 'hex']);
-const LONG_RUN = /[\w%+/=.~-]{16}/g;
-const RUN_BEHIND = 300;
 
 // In a pattern `¤` stands for an argument, `¤«user:»` for one with something before the secret, `‡` for a program up to its option.
 const PLACES = needlesOf(() =>
@@ -70,7 +55,6 @@ const PLACES = needlesOf(() =>
       id,
       pattern: new RegExp(source, flags),
       isSecret: CHECKS[check] ?? any,
-      isRun: OF_RUNS.has(check),
     };
     return words.split('·').map((word) => [word, place] as const);
   }),
@@ -80,15 +64,7 @@ export function findInPlaces(text: string, lower: string): Found[] {
   const found: Found[] = [];
   // What a place has read is not read again from the next of its words.
   const reached = new Map<Place, number>();
-  let run = -1;
   scan(PLACES, lower, (place, at) => {
-    if (place.isRun) {
-      if (run < at) {
-        LONG_RUN.lastIndex = at;
-        run = LONG_RUN.exec(text)?.index ?? text.length;
-      }
-      if (run > at + RUN_BEHIND) return;
-    }
     if (at < (reached.get(place) ?? 0)) return;
     place.pattern.lastIndex = at;
     const match = place.pattern.exec(text);
