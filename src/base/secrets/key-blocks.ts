@@ -106,7 +106,7 @@ function findJwts(text: string, { start, end }: Span): Found[] {
 const SECRET_KIND = /\bkind["']?:[ \t]{0,9}["']?Secret\b/g;
 const DATA_LINE =
   /(?<=[\s{,]["']?)[\w.-]{1,100}["']?:[ \t]{0,9}(?:[|>][-+]?\s{1,40})?["']?(?<secret>[A-Za-z0-9+/]{8,8000}={0,3})(?![\w+/=])/dg;
-const DATA = /(?<![A-Za-z])(?:string)?data["']?:(?<block>(?:(?!\n[A-Za-z-])[^}]){0,12000})/gi;
+const DATA = /(?<![A-Za-z])(?:string)?data["']?:(?<block>[^}\n]*(?:\n(?![A-Za-z-])[^}\n]*)*)/gi;
 const AROUND_KIND = 4000;
 
 /** What stands under `data:` near `kind: Secret`: base64 is no veil. */
@@ -115,9 +115,9 @@ function findKubernetesSecrets(text: string): Found[] {
   let seen = 0;
   for (const { index: kind } of text.matchAll(SECRET_KIND)) {
     if (kind < seen) continue;
-    seen = kind + AROUND_KIND;
+    seen = kind + 2 * AROUND_KIND;
     const from = Math.max(0, kind - AROUND_KIND);
-    for (const { 0: data, index, groups } of text.slice(from, kind + 2 * AROUND_KIND).matchAll(DATA)) {
+    for (const { 0: data, index, groups } of text.slice(from, kind + 3 * AROUND_KIND).matchAll(DATA)) {
       const at = from + index + data.length - (groups?.block?.length ?? 0);
       for (const match of (groups?.block ?? '').matchAll(DATA_LINE)) {
         const [start = 0, end = 0] = match.indices?.groups?.secret ?? [];

@@ -29,15 +29,17 @@ const MORE = /(?:s|en|si|es)?(?:[ _-]?\d{1,2}(?![\w.]))?(?:[_-][A-Za-z\d]{1,24})
 const HARMLESS_MORE =
   /file|path|commit|checksum|hash|digest|len|min|max|policy|reset|ur[il]|name|id$|type|ttl|expir|hint|label|placeholder|field|input|regex|pattern|manager|service|provider|encoder|count|limit|error|required|enabled|confirm|ref|timeout|encryption|algo|size|version|prefix|format|stdin|public/i;
 
-/** How a value follows a name in what programs read: a row each, with the words that stand in it; `«NAME»` is a part of several. */
-const GAPS = own.gaps.map(({ way, needed, pattern }) => ({
+/** How a value follows a name in what programs read: a row each; `«NAME»` is a part of several. */
+const GAPS = own.gaps.map(({ way, pattern, far = false }) => ({
   way: way as Way,
-  needed: needed.split(' ').filter(Boolean),
+  far,
   gap: new RegExp(
     pattern.replace(/«([A-Z]+)»/g, (_, part) => own.parts[part as keyof typeof own.parts]),
     'y',
   ),
 }));
+/** What stands behind a name where a row that looks further may find something. */
+const FAR = /[<>(]|\|\||\?\?|\bor\b|alue|efault|string|plain|text|content|;s:| --?b/;
 /** After a flag, or where a line is only a name and its value. */
 const SPACE = /["']?[ \t]{1,20}(?:[057][ \t]|<\((?:echo|printf)[ \t])?/y;
 const IS_FLAG = /(?:^|[\s"'])--?[\w-]*$/;
@@ -146,9 +148,9 @@ function structured(text: string, name: Name): Span | undefined {
   if (HARMLESS_MORE.test(more)) return undefined;
   const end = name.end + more.length;
   if (/[\p{L}\d]/u.test(text[end] ?? ' ')) return undefined;
-  const near = text.slice(end, end + 160);
-  for (const { way, needed, gap } of GAPS) {
-    if (needed.length > 0 && !needed.some((word) => near.includes(word))) continue;
+  const isFar = FAR.test(text.slice(end, end + 160));
+  for (const { way, far, gap } of GAPS) {
+    if (far && !isFar) continue;
     gap.lastIndex = end;
     const match = gap.exec(text);
     if (match === null || (/(?<!\|)\|(?!\|)/.test(match[0]) && !/^[\s|\\*]*[\w.-]*$/.test(name.before))) continue;
