@@ -25,7 +25,7 @@ export function saidDescription(
   const tidy = left
     .replace(/`\s*`|\(\s*\)/g, '')
     .replace(/\s{2,}/g, ' ')
-    .replace(/ (?=[,;:.)])|,(?=,)/g, '');
+    .replace(/ (?=[,;:.)]+(?:\s|$))|,(?=,)/g, '');
   return /\p{L}{3}/u.test(tidy) ? tidy.trim() : (lines[0] ?? '');
 }
 

@@ -208,13 +208,14 @@ const OCCASIONS = /\s*\([^()]*\)|;[^;]*?(?=\.?$)/g;
 export const lastingIn = ({ text, seenOnce, sources = [] }: KnownLine) =>
   seenOnce !== undefined && sources.every(({ found }) => !found) ? text.replace(OCCASIONS, '') : text;
 
-/** A line without the occasions that only one session showed, where all else is certain by it; what denies or limits stays. */
+/** A line that goes on as another without the occasions that only one session showed; what was stated, denies or limits stays. */
 export function withoutOccasions(text: string, of: { cited: KnownEntry[]; carried: KnownLine[] }): string {
-  if (of.cited.some(({ found }) => found)) return text;
+  if (of.carried.length === 0 || of.cited.some(({ found }) => found)) return text;
   const isUnsure = (part: string) => certaintyOf(part, of).unsure.length > 0;
-  const rest = text.replace(OCCASIONS, (part) =>
-    isUnsure(part) && !isDenied(part) && !hasCondition(part) ? '' : part,
-  );
+  const stated = of.cited.flatMap((entry) => (entry.strength === 'stated' ? [entry.text] : []));
+  const isStated = (part: string) => literals(part).some((value) => stated.some((said) => isValueIn(value, said)));
+  const stays = (part: string) => isStated(part) || isDenied(part) || hasCondition(part) || !isUnsure(part);
+  const rest = text.replace(OCCASIONS, (part) => (stays(part) ? part : ''));
   return rest !== text && certaintyOf(rest, of).isCertain && !isUnsure(rest) ? rest : text;
 }
 

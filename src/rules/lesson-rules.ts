@@ -142,8 +142,9 @@ function placeProven({ candidate, tried, calls }: Lesson): Judged {
 }
 
 /** Whether a line of memory is over by it: what one look tells is worth keeping where memory says otherwise. */
-const isOfKnown = ({ entry: { changes = '' }, text, options }: Candidate) =>
-  options.isRemembered?.(changes) === true && sharesTopic(changes, text);
+const isOfKnown = ({ entry: { changes = '' }, text, options: { isRemembered, told = [] } }: Candidate) =>
+  (isRemembered?.(changes) || told.some((line) => changes !== '' && line.includes(changes))) &&
+  sharesTopic(changes, text);
 
 /** Whether a call has a subagent do something. */
 const isAgents = ({ act: { isCommand, programs } }: Pick<TriedCall, 'act'>) =>
@@ -277,16 +278,17 @@ function outcomeProven({ candidate, calls, tried }: Lesson): Judged {
       'evidence: an outcome needs the call that made the branch, commit, pull request, comment, release, deployment or installation and that its tool marks as good; or any call that tried it, with the words by which the human says what they saw. Quote it, or leave it out.',
     );
   // What a call was to do that sends something out, and that nothing shows it did.
+  const saysSent = ({ act: { programs } }: TriedCall) =>
+    verbIn(candidate.text, { programs: programs.filter((program) => harmsIn(program).includes('sends')) });
   const isUndone = (each: TriedCall, at: number) =>
     each.act.ended !== 'worked' &&
-    harmsIn(each.act.does).includes('sends') &&
-    verbIn(candidate.text, each.act) !== undefined &&
+    saysSent(each) !== undefined &&
     !isNamed(each, at) &&
     !tried.slice(at + 1).some(({ act }) => act.ended === 'worked' && isSameTried(act, each.act));
   const undone = isSeen || isNegated(candidate.text) ? undefined : tried.find(isUndone);
   if (undone)
     faults.push(
-      `text: says "${verbIn(candidate.text, undone.act)}", and nothing shows that ${JSON.stringify(undone.act.does.slice(0, 80).toWellFormed())} did. Leave it out, or say what is open.`,
+      `text: says "${saysSent(undone)}", and nothing shows that ${JSON.stringify(undone.act.does.slice(0, 80).toWellFormed())} did. Leave it out, or say what is open.`,
     );
   const claim = CLAIMS.exec(candidate.text)?.[0];
   const isShown = ({ act }: TriedCall) =>

@@ -268,7 +268,7 @@ export function leaves({ does, programs, isCommand }: Act): boolean {
 }
 
 /** What a text says in the words of a program's own verb, `pushed` for `git push`; of what it makes, in the name of that. */
-export const verbIn = (text: string, { programs }: Act) =>
+export const verbIn = (text: string, { programs }: Pick<Act, 'programs'>) =>
   programs
     .flatMap((program) => {
       const words = program.split(' ').slice(1);

@@ -377,6 +377,10 @@ $ git push origin fix/tabs 2>&1 | tail -1 → hint: see the note about fast-forw
 . Branch fix/tabs is pushed.
 - outcome Branch \`fix/tabs\` is pushed. ‖ m3 Branch fix/tabs is pushed
 = nothing shows that "git push origin fix/tabs 2>&1 | tail -1" did
+$ git add src && git commit -m tabs && git push origin fix/tabs 2>&1 | tail -1 → ok
+$ git push origin fix/tabs → To github
+. Branch fix/tabs adds tabs to the editor.
++ outcome Branch \`fix/tabs\` adds tabs to the editor. ‖ m3 Branch fix/tabs adds tabs to the editor ‖ m2 git push origin fix/tabs
 $ git checkout -b fix/tabs → Switched to a new branch 'fix/tabs'
 $ git push origin fix/tabs 2>&1 | tail -1 →    1a2b3c4..5d6e7f8  fix/tabs -> fix/tabs
 . Branch fix/tabs is pushed.

@@ -57,6 +57,14 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     expect(await here.file('review.md')).toContain('- Bump all versions where a branch brings features.\n');
   });
 
+  it('what is said in brackets stays, and so does what a statement names there', async (here) => {
+    const text = 'The mill runs on the old command line (ships in 0.6.2+).';
+    const mill = { topic: 'mill', description: 'How the mill runs', type: 'project' };
+    const { requests } = await here.night([{ type: 'project', text }], ([id]) => [put(id, text, mill)]);
+    expect(requests).toHaveLength(1);
+    expect(await here.file('mill.md')).toContain('(ships in 0.6.2+)');
+  });
+
   it('shown on another occasion with a bound it is refused, as what is left would say more', async (here) => {
     const said = (text: string, session: string): Said => ({ ...shows(session), text });
     const first = 'Bump all versions where a branch brings features.';
