@@ -40,61 +40,67 @@ export async function schedulerWithNight(environment: Environment): Promise<Sche
   return (await scheduler.state()) === null ? null : scheduler;
 }
 
-function systemd(environment: Environment): Scheduler {
-  const dir = join(configDirectory(environment), 'systemd', 'user');
-  const [service, timer] = [join(dir, 'nocturne.service'), join(dir, 'nocturne.timer')];
-  const control = (...args: string[]) => runProgram(['systemctl', '--user', ...args], environment);
+/** How a scheduler is told, and asked. */
+interface Words {
+  name: Scheduler['name'];
+  program: string[];
+  files: [path: string, text: (night: Night) => string][];
+  load: string[][];
+  /** Refused where nothing is loaded. */
+  unload: string[];
+  ask: string[];
+}
+
+function schedulerOf(environment: Environment, { name, program, files, load, unload, ask }: Words): Scheduler {
+  const run = (args: string[]) => runProgram([...program, ...args], environment);
   return {
-    name: 'systemd',
-    texts(night) {
-      const units = systemdUnits(night);
-      return [
-        { path: service, text: units.service },
-        { path: timer, text: units.timer },
-      ];
-    },
+    name,
+    texts: (night) => files.map(([path, text]) => ({ path, text: text(night) })),
     async install(night) {
-      for (const { path, text } of this.texts(night)) writeWhole(path, text);
-      refuse(await control('daemon-reload'));
-      refuse(await control('enable', '--now', 'nocturne.timer'));
+      // One that is loaded is not loaded again.
+      await run(unload);
+      for (const [path, text] of files) writeWhole(path, text(night));
+      for (const args of load) refuse(await run(args));
     },
     async remove() {
-      await control('disable', '--now', 'nocturne.timer');
-      removeFile(timer);
-      removeFile(service);
-      await control('daemon-reload');
+      await run(unload);
+      for (const [path] of files) removeFile(path);
     },
     async state() {
-      if (statNow(timer) === null && statNow(service) === null) return null;
-      const { stdout, stderr } = await control('is-active', 'nocturne.timer');
-      return stdout.trim() || stderr.trim() || 'systemctl does not answer';
+      if (files.every(([path]) => statNow(path) === null)) return null;
+      const { code, stdout, stderr } = await run(ask);
+      return code === 0 ? 'active' : stdout.trim() || stderr.trim() || `${name} does not answer`;
     },
   };
+}
+
+function systemd(environment: Environment): Scheduler {
+  const dir = join(configDirectory(environment), 'systemd', 'user');
+  const timer = 'nocturne.timer';
+  return schedulerOf(environment, {
+    name: 'systemd',
+    program: ['systemctl', '--user'],
+    files: [
+      [join(dir, 'nocturne.service'), (night) => systemdUnits(night).service],
+      [join(dir, timer), (night) => systemdUnits(night).timer],
+    ],
+    load: [['daemon-reload'], ['enable', '--now', timer]],
+    unload: ['disable', '--now', timer],
+    ask: ['is-active', timer],
+  });
 }
 
 function launchd(environment: Environment): Scheduler {
   const path = join(userDirectory(environment), 'Library', 'LaunchAgents', `${LABEL}.plist`);
   const domain = `gui/${userInfo().uid}`;
-  const control = (...args: string[]) => runProgram(['launchctl', ...args], environment);
-  return {
+  return schedulerOf(environment, {
     name: 'launchd',
-    texts: (night) => [{ path, text: launchdPlist(night) }],
-    async install(night) {
-      // One that is loaded is not loaded again.
-      await control('bootout', `${domain}/${LABEL}`);
-      for (const { text } of this.texts(night)) writeWhole(path, text);
-      refuse(await control('bootstrap', domain, path));
-    },
-    async remove() {
-      await control('bootout', `${domain}/${LABEL}`);
-      removeFile(path);
-    },
-    async state() {
-      if (statNow(path) === null) return null;
-      const { code } = await control('print', `${domain}/${LABEL}`);
-      return code === 0 ? 'active' : 'not loaded';
-    },
-  };
+    program: ['launchctl'],
+    files: [[path, launchdPlist]],
+    load: [['bootstrap', domain, path]],
+    unload: ['bootout', `${domain}/${LABEL}`],
+    ask: ['print', `${domain}/${LABEL}`],
+  });
 }
 
 interface Ended {
