@@ -16,7 +16,7 @@ import type { MemoryRow } from '../memory/memories.ts';
 import { isCheckedIn } from '../memory/paths.ts';
 import { scopeDir } from '../memory/places.ts';
 import { scrubOf, scrubSecrets } from '../memory/redaction.ts';
-import type { Checked } from '../setup/checks.ts';
+import type { Checked } from '../setup/doctor.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
 import { plainly } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';

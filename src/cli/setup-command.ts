@@ -12,19 +12,19 @@ import { keyPath, keySource } from '../base/key.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { AGENT_NAMES, type AgentName, findAgent } from '../setup/agents/agents.ts';
 import { type Backlog, lookBefore, offerBacklog, usualDay } from '../setup/backlog.ts';
-import { tryModel } from '../setup/checks.ts';
 import {
   type Around,
   askForKey,
   askForModel,
+  countingIn,
   defaultOf,
   keyModel,
   lookAround,
   type Offer,
   offerNamed,
   offersOf,
+  tryModel,
 } from '../setup/choose-model.ts';
-import { countingIn } from '../setup/doctor.ts';
 import {
   applyChange,
   carryOut,

@@ -13,7 +13,7 @@ import { databasePath } from '../db/open-database.ts';
 import { isUsed, memoryRow } from '../memory/memories.ts';
 import { pauseEnd } from '../memory/paths.ts';
 import { type MonthCost, monthCost, type Sum } from '../queue/month-cost.ts';
-import type { Checked } from '../setup/checks.ts';
+import type { Checked } from '../setup/doctor.ts';
 import { EXIT, print, printTable, style, wrap } from '../terminal/output.ts';
 import { plainly, sayTokens, sayUnknown, sayUsd, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
@@ -81,7 +81,7 @@ function show(text: string): void {
 
 /** What keeps sessions from being learned from, as doctor finds it. */
 async function checkSetup(config: Config): Promise<Checked[]> {
-  const { checkHooks, checkKey, checkSettings } = await import('../setup/checks.ts');
+  const { checkHooks, checkKey, checkSettings } = await import('../setup/doctor.ts');
   const { problem, path } = config.agentMemory.settings;
   // Of settings that cannot be read it is told once, with what waits for them.
   const isTold = (check: Checked) => problem !== undefined && check.found.includes(path);

@@ -1,20 +1,23 @@
 // Which model is to read the sessions: what there is on this machine, each with a plain word of who reads, what it takes and
 // what it costs; which of them is taken where nobody chooses; and the question. Nothing is written here, and no model is
-// asked: programs are looked up, local endpoints list their models.
+// asked but to try the chosen one by one request of a few tokens: programs are looked up, local endpoints list their models.
 
-import { needsKey, OFFLINE_LIMITS, OFFLINE_MODEL } from '../agent/agent-types.ts';
+import { type AgentPorts, needsKey, OFFLINE_LIMITS, OFFLINE_MODEL, type RunAgent } from '../agent/agent-types.ts';
+import { explainFailure, openModel } from '../agent/model.ts';
 import type { ProgramName } from '../agent/programs/program.ts';
 import { PROGRAMS, programOf } from '../agent/programs/programs.ts';
 import { type Config, isLocal } from '../base/config/config.ts';
 import { leastDayUsd } from '../base/config/prices.ts';
 import { defaultSettings } from '../base/config/settings.ts';
 import { statNow } from '../base/files/files.ts';
-import { keyPath } from '../base/key.ts';
+import { keyPath, readAccess } from '../base/key.ts';
 import { objectAt, objectsOf, textOf } from '../base/text/json.ts';
 import { sayCount } from '../base/text/wording.ts';
+import { type Db, newId } from '../db/sql.ts';
+import { spendOf } from '../queue/spend.ts';
 import type { Asking, Questions } from '../terminal/output.ts';
 import { fromHome } from '../terminal/phrases.ts';
-import { type FoundProgram, findProgram, programToKeep } from '../worker/model-programs.ts';
+import { type FoundProgram, findProgram, programToKeep, withPrograms } from '../worker/model-programs.ts';
 import { type AgentName, findAgent } from './agents/agents.ts';
 import { saySize, type usualDay } from './backlog.ts';
 import type { NewSettings } from './settings-file.ts';
@@ -283,4 +286,56 @@ async function listModels(baseUrl: string): Promise<string[]> {
   const ids = objectsOf(objectAt({ listed }, 'listed').data).flatMap(({ id }) => textOf(id) ?? []);
   // Models that only place texts near to one another answer nothing, and those of Ollama's cloud are not local.
   return ids.filter((id) => !/embed|[:-]cloud$/i.test(id));
+}
+
+// Whether a model answers, by one request.
+
+export type Counting = Pick<AgentPorts, 'reserve' | 'settle'>;
+
+/** Counts a request that belongs to no job of a memory; `nocturne cost` does not tell of it. */
+export function countingIn(db: Db, config: Config): Counting {
+  const { clock, model, prices } = config;
+  const spend = spendOf({ db, clock, ceilings: config, model, prices }, newId('check'));
+  return spend;
+}
+
+const TRIED_WITHIN_MS = 20_000;
+const PROGRAM_TRIED_WITHIN_MS = 90_000;
+
+/** Sends the model one request of a few tokens; answers what it failed with. */
+export async function tryModel(config: Config, spend: Counting): Promise<unknown> {
+  try {
+    const isProgram = programOf(config.model) !== null;
+    // A program answers in a form of its own, and starts first.
+    const maxOutputTokens = isProgram ? 500 : 1;
+    const request = {
+      model: config.model,
+      access: await readAccess(config),
+      system: '',
+      input: '',
+      tools: [],
+      maxTurns: 1,
+      maxOutputTokens,
+      requestMs: Math.min(config.requestMs, isProgram ? PROGRAM_TRIED_WITHIN_MS : TRIED_WITHIN_MS),
+    };
+    const ask: RunAgent = async (asked, ports) => {
+      const hi = {
+        model: config.model,
+        max_tokens: maxOutputTokens,
+        // Codex takes no empty one.
+        ...(isProgram && { system: 'Answer in one word.' }),
+        messages: [{ role: 'user' as const, content: 'Hi' }],
+      };
+      await openModel(asked, ports).messages.create(hi);
+      return 'done';
+    };
+    await withPrograms(config, ask)(request, {
+      callTool: async () => ({ text: '', isError: true }),
+      reserve: spend.reserve,
+      settle: spend.settle,
+    });
+    return undefined;
+  } catch (error) {
+    return explainFailure(error, config);
+  }
 }
