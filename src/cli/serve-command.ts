@@ -218,7 +218,7 @@ export async function serveMemory(
 }
 
 async function callsOf(app: App) {
-  const { callTool } = await import('../tools/mcp-tools.ts');
+  const { callTool } = await import('../tools/mcp-server.ts');
   const { db, clock } = app;
   return (asked: ToolCall) =>
     callTool(asked, {

@@ -20,10 +20,9 @@ export function mountMcp(app: Hono<Env>, deps: ServerDeps): void {
     const body = ['GET', 'HEAD'].includes(context.req.method) ? undefined : await readBody(context);
     const { url, method, headers, signal } = context.req.raw;
     // Loaded when a client of MCP first asks.
-    const [{ createMcpHandler }, { memoryServer }, { callTool }] = await Promise.all([
+    const [{ createMcpHandler }, { memoryServer, callTool }] = await Promise.all([
       import('@modelcontextprotocol/server'),
       import('../tools/mcp-server.ts'),
-      import('../tools/mcp-tools.ts'),
     ]);
     const call = (asked: ToolCall) =>
       callTool(asked, {

@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
-import type { Output } from '../../src/tools/mcp-tools.ts';
+import type { Output } from '../../src/tools/mcp-server.ts';
 import type { TestApp } from '../support/app.ts';
 import { waysTaken } from '../support/depth.ts';
 import { openApp, rowsIn } from '../support/doors.ts';
