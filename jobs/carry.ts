@@ -174,8 +174,7 @@ async function takeIn(
         if (isChanged()) await takeInLogs(change, memory.id, known);
         if (!isChanged() && !rows) return;
         report.job = job;
-        const of = { id: job, kind, memory: memory.id, outcome, at: change.at } as const;
-        await enterJob(change.sql, { ...of, startedBy: 'person' });
+        await enterJob(change, { kind, memory: memory.id, outcome });
       },
     };
   });

@@ -74,11 +74,11 @@ export interface DreamDeps extends Omit<ProposeDeps, 'clock' | 'spend'> {
   needsApproval: boolean;
 }
 
-type DreamEnd =
-  | { outcome: 'dreamed' | 'proposed' | 'nothing-new'; error?: undefined }
-  | { outcome: 'ceiling' | 'refused' | 'failed'; error: Failure }
-  /** Another process is at work on it. */
-  | { outcome: 'busy'; error: Failure };
+interface DreamEnd {
+  /** `busy`: another process is at work on it. */
+  outcome: 'dreamed' | 'proposed' | 'nothing-new' | 'ceiling' | 'refused' | 'failed' | 'busy';
+  error?: Failure;
+}
 
 /** What every dream tells, however it ended; `job`: null where there was nothing to do. */
 export type DreamReport = DreamEnd & DreamOutput & { job: string | null };
@@ -297,7 +297,7 @@ async function guidanceOf({ sql, memory }: { sql: Sql; memory: string }): Promis
 }
 
 /** Throws on what is not an AppError. */
-function failedBy(error: unknown): Extract<DreamEnd, { error: Failure }> {
+function failedBy(error: unknown): DreamEnd {
   if (!isAppError(error)) throw error;
   const isCeiling = ERRORS[error.code].class === 'ceiling';
   return { outcome: isCeiling ? 'ceiling' : error.code === 'refused' ? 'refused' : 'failed', error: failureOf(error) };

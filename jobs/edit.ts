@@ -75,8 +75,8 @@ export async function editInPlace(
       ...[memory, path, last],
     );
     if (changes.length === 0) return null;
-    const of = { kind: 'edit', memory, request: { path }, outcome: 'edited', at } as const;
-    const entered = await enterJob(sql, { ...of, startedBy: 'person' });
+    const entered = newId('job');
+    await enterJob({ sql, job: entered, at }, { kind: 'edit', memory, request: { path }, outcome: 'edited' });
     for (const { id } of changes) {
       await sql.run('update change set job = ? where id = ?', entered, id);
       // Who wrote it is known by then.
@@ -138,10 +138,9 @@ async function asPerson({ memory, outcome, file }: Act, { memories }: EditDeps):
     isChanged = text !== current;
     if (!isChanged) return { files: [file] };
     const followed = await withFollowing(sql, row, actor, [{ ...file, make: () => text }]);
-    return withRows(followed, async (change) => {
-      const of = { id: job, kind: 'edit', memory, request: { path: file.path }, outcome, at: change.at } as const;
-      await enterJob(change.sql, { ...of, startedBy: 'person' });
-    });
+    return withRows(followed, (change) =>
+      enterJob(change, { kind: 'edit', memory, request: { path: file.path }, outcome }),
+    );
   };
   const { files } = await commit(memories, { memory, paths: [file.path, INDEX] }, { job, actor }, plan);
   return { job: isChanged ? job : null, path: files[0]?.path ?? file.path, version: files[0]?.version ?? null };
@@ -213,8 +212,8 @@ export async function remember(
     return {
       files: [{ path: logPath(day), make }],
       async rows(change) {
-        const of = { id: job, kind: 'remember', memory: memory.id, outcome: 'remembered', at } as const;
-        await enterJob(change.sql, { ...of, startedBy: byAgent ? 'program' : 'person' });
+        const startedBy = byAgent ? 'program' : 'person';
+        await enterJob(change, { kind: 'remember', memory: memory.id, outcome: 'remembered', startedBy });
         await putEntry(change, made);
       },
     };

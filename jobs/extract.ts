@@ -10,6 +10,7 @@
 //    so that the rest is not held up: again from 2.
 // 8. End the job: its report is its row's output.
 
+import { NO_USAGE } from '../src/agent/agent-types.ts';
 import type { Spend } from '../src/agent/tools.ts';
 import { AppError, ERRORS, type Failure, failureOf, isAppError, isGivenUp } from '../src/base/errors.ts';
 import type { Day } from '../src/base/time.ts';
@@ -69,15 +70,15 @@ export interface ExtractDeps extends ExtractedDeps {
   startedBy: StartedBy;
 }
 
-type ExtractEnd =
-  | { outcome: 'recorded' | 'nothing-new' | 'nothing-worth-keeping' | 'turn-limit'; error?: undefined }
-  /** Why it failed, or what was given up, and which class of failure it is. */
-  | { outcome: 'ceiling' | 'transcript-gone' | 'unknown-format' | 'failed'; error: Failure }
-  /** Another process is at work on it. */
-  | { outcome: 'busy'; error: Failure };
-
 /** What an extraction did of a session, as far as it came. */
-interface Done {
+interface OpenReport {
+  /** As its agent calls it. */
+  session: string;
+  transcript: string;
+  /** Id of the memory that it belongs to; null where the session could not be read. */
+  memory: string | null;
+  /** Null where there was nothing to do. */
+  job: string | null;
   entries: ReportedEntry[];
   /** Why others that the model proposed were refused by code, and not mended. */
   refused: string[];
@@ -92,31 +93,27 @@ interface Done {
   gaveUpTurns: number;
 }
 
+interface ExtractEnd {
+  /** `busy`: another process is at work on it. */
+  outcome:
+    | ('recorded' | 'nothing-new' | 'nothing-worth-keeping' | 'turn-limit' | 'busy')
+    | ('ceiling' | 'transcript-gone' | 'unknown-format' | 'failed');
+  /** Why it failed, or what was given up, and which class of failure it is. */
+  error?: Failure;
+}
+
 /** Without `job`, `memory` and `spend` it is the output of the job's row. `spend`: what its requests used. */
-export type ExtractReport = ExtractEnd &
-  Done & {
-    /** As its agent calls it. */
-    session: string;
-    transcript: string;
-    /** Id of the memory that it belongs to; null where the session could not be read. */
-    memory: string | null;
-    /** Null where there was nothing to do. */
-    job: string | null;
-    spend: JobUsage;
-  };
+export type ExtractReport = ExtractEnd & OpenReport & { spend: JobUsage };
 
-/** The report as it is filled in while it works. */
-type OpenReport = Omit<ExtractReport, 'outcome' | 'error' | 'spend'>;
-
-export const nothingDone = (): Done => ({
-  entries: [],
-  refused: [],
-  openTurns: 0,
-  unreadableLines: 0,
-  pendingTurns: 0,
-  readTurns: 0,
-  gaveUpTurns: 0,
+const nothingDone = (of: Pick<OpenReport, 'session' | 'transcript' | 'memory'>): OpenReport => ({
+  ...{ ...of, job: null, entries: [], refused: [] },
+  ...{ openTurns: 0, unreadableLines: 0, pendingTurns: 0, readTurns: 0, gaveUpTurns: 0 },
 });
+
+/** The report where another process is at work on it. */
+export function busyExtract(of: Parameters<typeof nothingDone>[0], error: AppError): ExtractReport {
+  return { ...nothingDone(of), spend: { ...NO_USAGE, microUsd: 0 }, outcome: 'busy', error: failureOf(error) };
+}
 
 /** An excerpt that a model finds too long is split down to this. */
 const SMALLEST_EXCERPT_TOKENS = 500;
@@ -124,13 +121,8 @@ const SMALLEST_EXCERPT_TOKENS = 500;
 /** Contract: throws only what is not an AppError; every planned ending is the report's `outcome`. */
 export async function extract(request: ExtractRequest, deps: ExtractDeps): Promise<ExtractReport> {
   const { db, clock } = deps.memories;
-  const report: OpenReport = {
-    session: request.name ?? '',
-    transcript: request.transcript ?? '',
-    memory: null,
-    job: null,
-    ...nothingDone(),
-  };
+  const { name: session = '', transcript = '' } = request;
+  const report = nothingDone({ session, transcript, memory: null });
   let end: ExtractEnd | undefined;
   let failure: unknown;
   try {

@@ -50,13 +50,11 @@ export interface Meant {
   entries: { id: string; day: string; text: string; scope?: 'user' }[];
 }
 
-/** `job`: with which it can be undone; all but `forgotten` changed nothing. */
-type ForgetEnd =
-  | { outcome: 'forgotten'; job: string }
-  | { outcome: 'ambiguous' | 'unknown' | 'unconfirmed' | 'busy'; job: null };
-
-/** `candidates`: what it may mean, where that is not one thing. */
-export type ForgetReport = ForgetEnd & Meant & { candidates: Candidate[] };
+/** `job`: with which it can be undone; all but `forgotten` changed nothing. `candidates`: what it may mean, where that is not one thing. */
+export type ForgetReport = Meant & { candidates: Candidate[] } & (
+    | { outcome: 'forgotten'; job: string }
+    | { outcome: 'ambiguous' | 'unknown' | 'unconfirmed' | 'busy'; job: null }
+  );
 
 /** Something that can be forgotten by itself. */
 export interface Candidate {
@@ -288,8 +286,7 @@ async function planOf(sql: Sql, goes: Going, job: string): Promise<Plan> {
     files: [...files, ...logChanges(entries)],
     async rows(change, heads) {
       await index?.rows(change, heads);
-      const of = { id: job, kind: 'forget', memory: memory.id, outcome: 'forgotten', at: change.at } as const;
-      if (!isUsers) await enterJob(change.sql, { ...of, startedBy: 'person' });
+      if (!isUsers) await enterJob(change, { kind: 'forget', memory: memory.id, outcome: 'forgotten' });
       for (const { file, id, sources } of lines)
         for (const source of sources) await change.drop('rests', { memory: memory.id, file, line: id, source });
       for (const entry of entries) await putEntry(change, { ...entry, job, state: 'gone', reason: 'forgotten' });

@@ -330,8 +330,8 @@ function landingOf(
         if (now?.state !== 'open') throw new AppError('conflict', `${proposal.id} was decided just now.`);
       },
       async rows(change) {
-        const of = { id: job, kind: 'review', memory: memory.id, request: { proposal: proposal.id } } as const;
-        await enterJob(change.sql, { ...of, startedBy: 'person', outcome: state, at });
+        const request = { proposal: proposal.id };
+        await enterJob(change, { kind: 'review', memory: memory.id, request, outcome: state });
         await putProposal(change, memory.id, { ...proposal, state, because, decidedAt: at });
         for (const row of await entriesAmong(change.sql, memory.id, { column: 'id', of: kept }))
           await putEntry(change, { ...row, by: PERSON });

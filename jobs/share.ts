@@ -172,8 +172,8 @@ async function planOf(sql: Sql, { sharing, request, report, team, author, job }:
   const index = await withBuiltIndex(sql, team, files, isShared);
   return withRows(index, async (change) => {
     if (!isShared()) return;
-    const of = { id: job, kind: 'share', memory: team.id, outcome: 'shared', at: change.at } as const;
-    await enterJob(change.sql, { ...of, startedBy: isUnasked ? 'program' : 'person' });
+    const startedBy = isUnasked ? 'program' : 'person';
+    await enterJob(change, { kind: 'share', memory: team.id, outcome: 'shared', startedBy });
     report.job = job;
   });
 }

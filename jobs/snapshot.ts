@@ -83,11 +83,10 @@ async function enter(
   memory: string,
   { snapshot, outcome, collided = [] }: { snapshot: MemorySnapshot; outcome: string; collided?: string[] },
 ): Promise<void> {
-  const { sql, job: id, at } = change;
   for (const topic of snapshot.topics) await change.put('snapshot_base', { memory, snapshot: snapshot.id, ...topic });
   const startedBy = outcome === 'created' ? 'program' : 'person';
   const request = { snapshot: snapshot.id };
-  await enterJob(sql, { id, kind: 'snapshot', memory, startedBy, request, outcome, output: { collided }, at });
+  await enterJob(change, { kind: 'snapshot', memory, startedBy, request, outcome, output: { collided } });
 }
 
 /** What a working tree offers a memory; null for nothing, and for what cannot be read. */

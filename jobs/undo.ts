@@ -194,12 +194,11 @@ async function enterUndo(
   change: Change,
   { report, actor, memory }: { report: UndoReport; actor: Actor; memory: string },
 ): Promise<void> {
-  const { sql, at } = change;
+  const { sql } = change;
   const { undo: id, job, outcome, files, turns, stays } = report;
   if (id === null) return;
-  const done = { outcome, output: { files, turns, stays }, at };
-  const of = { id, kind: 'undo', memory, startedBy: startedBy(actor), request: { job }, undoes: job } as const;
-  await enterJob(sql, { ...of, ...done });
+  const of = { kind: 'undo', memory, startedBy: startedBy(actor), request: { job }, undoes: job } as const;
+  await enterJob(change, { ...of, outcome, output: { files, turns, stays } });
   if (outcome !== 'undone') return;
   await sql.run('update change set undone_by = null where undone_by in (select id from change where job = ?)', job);
   await sql.run('update change set undone_by = ? where job = ?', change.id, job);

@@ -98,14 +98,15 @@ export async function endJob(sql: Sql, id: string, end: JobEnd): Promise<void> {
   );
 }
 
-/** Enters a job that is done, in the transaction of what it did; answers its id. */
+type Done = Omit<JobStart, 'id' | 'at' | 'startedBy'> & { startedBy?: StartedBy } & Pick<JobEnd, 'outcome' | 'output'>;
+
+/** Enters a job that is done, in the transaction of the change that it made; default: a person's. */
 export async function enterJob(
-  sql: Sql,
-  { outcome, output, ...start }: JobStart & Pick<JobEnd, 'outcome' | 'output'>,
-): Promise<string> {
-  const id = await beginJob(sql, start);
-  await endJob(sql, id, { outcome, output, at: start.at });
-  return id;
+  { sql, job: id, at }: { sql: Sql; job: string; at: string },
+  { outcome, output, ...start }: Done,
+): Promise<void> {
+  await beginJob(sql, { startedBy: 'person', ...start, id, at });
+  await endJob(sql, id, { outcome, output, at });
 }
 
 /** Who began what an actor does. */

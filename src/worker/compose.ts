@@ -10,7 +10,7 @@ import type { RedactRequest } from '../../jobs/redact.ts';
 import type { ReviewRequest } from '../../jobs/review.ts';
 import type { ShareReport } from '../../jobs/share.ts';
 import type { UndoRequest } from '../../jobs/undo.ts';
-import { aroundRequests, NO_USAGE, requireAccess } from '../agent/agent-types.ts';
+import { aroundRequests, requireAccess } from '../agent/agent-types.ts';
 import { forkAgent } from '../agent/forked.ts';
 import { tracing } from '../agent/telemetry.ts';
 import { type Config, configOfSession } from '../base/config/config.ts';
@@ -68,8 +68,6 @@ export interface JobOptions {
 export type At = { cwd?: string; config?: Config };
 
 export type App = Awaited<ReturnType<typeof openApp>>;
-
-const NO_SPEND: JobUsage = { ...NO_USAGE, microUsd: 0 };
 
 /** A clock that is as far from this machine's as the database's is: claims of others are measured by it. */
 async function clockOf(db: Db, { clock }: Pick<Config, 'clock'>): Promise<Clock> {
@@ -258,9 +256,8 @@ export async function openApp(given: Config, parts: Parts = {}) {
     const item = { kind: 'extract', key, memory: memory.id, payload } as const;
     return byHand(self, item, { signal: options.signal, work }).catch(
       onAppError(async (error) => {
-        const { nothingDone } = await import('../../jobs/extract.ts');
-        const of = { session: opened.id, transcript: opened.path, memory: memory.id, job: null, spend: NO_SPEND };
-        return { ...nothingDone(), ...of, outcome: 'busy' as const, error: failureOf(error) };
+        const { busyExtract } = await import('../../jobs/extract.ts');
+        return busyExtract({ session: opened.id, transcript: opened.path, memory: memory.id }, error);
       }, 'conflict'),
     );
   };
