@@ -13,7 +13,7 @@ import { DAY_MS, isDay, isInstant } from '../base/time.ts';
 import type { JobKind } from '../memory/job-rows.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import type { Enablement } from '../memory/paths.ts';
-import { findId, wholeId } from '../memory/short-ids.ts';
+import { findId } from '../memory/short-ids.ts';
 import type { Put } from '../queue/inbox.ts';
 import { environmentOf } from '../queue/swept.ts';
 import { openWake } from '../queue/wake.ts';
@@ -162,7 +162,7 @@ const learn: CommandSpec<LearnOptions, [string[]]> = {
     ['--day <day>', 'with --again: the turns of one day, YYYY-MM-DD', { parse: dayFrom, conflicts: 'all' }],
     ['--all', 'with --again: everything'],
     ['--dream', 'also sort the log into topics', { conflicts: 'later' }],
-    ['--later', 'leave them to the next worker'],
+    ['--later', 'leave them to the next worker', { conflicts: 'again' }],
     ['--snapshot', 'with --later: keep redacted copies, for agents that delete their sessions before a worker comes'],
     ['--live', 'the sessions are still running: skip their last turns'],
     ['--session <id>', 'the id of the session, if its file has none'],
@@ -194,7 +194,6 @@ const learn: CommandSpec<LearnOptions, [string[]]> = {
     return withApp(call, async (app) => {
       if (again) {
         const requests = await whatAgain(given, options);
-        if (later) return againLater(app, requests, options);
         await learnAgainNow(app, requests, options);
         if (options.dream) await dreamAfter(app, [], options);
         return;
@@ -286,20 +285,7 @@ async function learnLater(app: App, transcripts: string[], options: LearnOptions
 
 async function dreamLater(app: App, { instructions, json }: DreamOptions): Promise<void> {
   const memory = await app.memoryFor();
-  await putAndTell(app, { kind: 'dream', key: memory.id, memory, payload: { instructions } }, json);
-}
-
-async function againLater(app: App, requests: LearnAgainRequest[], options: LearnOptions): Promise<void> {
-  const memory = await app.memoryFor();
-  for (const request of requests) {
-    const session = request.session && (await wholeId(app.db, 'session', request.session));
-    const key = `${memory.id} ${session ?? request.day ?? 'all'}`;
-    const payload = { ...request, session, instructions: options.instructions };
-    await putAndTell(app, { kind: 'reprocess', key, memory, payload }, options.json);
-  }
-}
-
-async function putAndTell(app: App, work: Parameters<typeof putWork>[1], json?: boolean): Promise<void> {
+  const work = { kind: 'dream', key: memory.id, memory, payload: { instructions } } as const;
   await tell(app, [{ ...work, ...(await putWork(app, work)) }], { json });
 }
 

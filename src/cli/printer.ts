@@ -31,10 +31,10 @@ export async function workNames(
   { kind, key, memory }: { kind: JobKind; key: string; memory: MemoryRow | null | undefined },
 ) {
   const session = kind === 'extract' ? await sessionRow(db, key) : undefined;
-  const short = session ? await shortId(db, 'session', session.name) : key.split(' ').at(-1);
+  const short = session ? await shortId(db, 'session', session.name) : key;
   return {
     key: session?.name ?? (kind === 'dream' ? kind : key),
-    name: kind === 'dream' ? kind : `${kind === 'extract' ? 'session' : 'learn again:'} ${short}`,
+    name: kind === 'extract' ? `session ${short}` : kind,
     place: memory ? placeOf(memory) : null,
   };
 }

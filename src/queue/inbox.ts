@@ -11,7 +11,7 @@ import type { Claim } from '../memory/commit.ts';
 import type { JobKind } from '../memory/job-rows.ts';
 
 /** Who goes first. What a person waits for, then what is learned, then what sorts it. */
-export const PRIORITY = { person: 0, extract: 10, reprocess: 20, dream: 30 } as const;
+export const PRIORITY = { person: 0, extract: 10, dream: 30 } as const;
 
 export interface NewItem {
   kind: JobKind;
@@ -179,7 +179,7 @@ export async function claim(
     select id from inbox due${db.engine === 'sqlite' ? ' indexed by inbox_due' : ''} where state = 'waiting' and not_before <= ? and (until is null or until < ?)
       and machine in ('', ?) and kind in (${marks(kinds)})
       and (kind <> 'dream' or not exists (select 1 from inbox other where other.memory = due.memory
-        and other.kind in ('extract', 'reprocess') and other.state = 'waiting'
+        and other.kind = 'extract' and other.state = 'waiting'
         and (other.not_before <= ? or other.until >= ?)))
     order by priority, turn, id limit 1${db.lock.skip}) returning *`;
   const values = [owner, untilOf(at), now, now, machine, ...kinds, now, now];

@@ -4,7 +4,7 @@
 // One BullMQ queue with a job name for each kind of work, and a delay for what is due later.
 
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Queue, Telemetry, Worker } from 'bullmq';
+import type { Queue, Worker } from 'bullmq';
 import { AppError, describeError } from '../base/errors.ts';
 import { checkQueueUrl, PREFIX } from '../db/drivers.ts';
 import type { JobKind } from '../memory/job-rows.ts';
@@ -29,8 +29,6 @@ export interface WakeOptions {
   now(): Date;
   /** Told, in a sentence, what is wrong with the queue. */
   onError(message: string): void;
-  /** Spans of adding and handling wake-ups, by bullmq-otel. */
-  telemetry?: boolean;
 }
 
 /** Between tries to reach a Redis that was away. */
@@ -134,7 +132,7 @@ class Bell {
   async #start(): Promise<void> {
     if (this.#open) return;
     this.#triedAtMs = performance.now();
-    const { url, namespace, telemetry } = this.#options;
+    const { url, namespace } = this.#options;
     // Loaded only here: BullMQ costs a start a third of its time, and who is idle 20 MB.
     const [{ Queue }, { openRedis }] = await Promise.all([import('bullmq'), import('./redis.ts')]);
     try {
@@ -143,7 +141,6 @@ class Bell {
         connection: redis.producer,
         prefix: PREFIX,
         defaultJobOptions: { attempts: 1, removeOnComplete: true, removeOnFail: true },
-        ...(telemetry && { telemetry: await openTelemetry() }),
       });
       // A queue without this listener ends the process. What fails is told by who asked for it.
       queue.on('error', () => undefined);
@@ -161,7 +158,6 @@ class Bell {
       connection: redis.consumer(),
       prefix: PREFIX,
       autorun: false,
-      ...(this.#options.telemetry && { telemetry: await openTelemetry() }),
     });
     worker.on('error', (error) => this.#tell(error));
     // One that could not connect keeps that failure for good.
@@ -187,10 +183,6 @@ class Bell {
     await endsWithin(queue.close(), GRACE_MS);
     redis.close();
   }
-}
-
-async function openTelemetry(): Promise<Telemetry> {
-  return new (await import('bullmq-otel')).BullMQOtel({ tracerName: PREFIX });
 }
 
 /** Whether `work` ended, well or badly, within `limitMs`. */

@@ -2,7 +2,7 @@
 // tried again and when, or given up and listed, by the rules of the table in errors.ts.
 // Promises: the claim is renewed while the job runs; who lost it ends, and changes nothing more; who is told to end gives it back.
 
-import type { ExtractRequest, LearnAgainRequest } from '../../jobs/extract.ts';
+import type { ExtractRequest } from '../../jobs/extract.ts';
 import { programOf } from '../agent/programs/programs.ts';
 import { configOfSession, type Environment } from '../base/config/config.ts';
 import { AppError, ERRORS, type Failure, failureOf, onAppError } from '../base/errors.ts';
@@ -19,7 +19,6 @@ interface Payloads {
   /** `files`: where more than one is of the session, all that wait. */
   extract: Pick<ExtractRequest, 'ended' | 'instructions' | 'takeUp'> & { files?: string[]; environment?: Environment };
   dream: { instructions?: string };
-  reprocess: LearnAgainRequest;
 }
 
 export interface WorkResult {
@@ -132,14 +131,9 @@ async function runJob(app: App, { item, memory, isProbe }: Work, signal: AbortSi
   }
   const standing = await app.standingOf(memory);
   if (!standing.enabled) return whenOff(standing, clock.now());
-  if (item.kind === 'dream') {
-    const { instructions } = item.payload as unknown as Payloads['dream'];
-    const report = await app.dream(memory, { instructions, job: item.job ?? undefined }, options);
-    return { ...report, progress: report.operations.length + report.proposals.length };
-  }
-  const reports = await app.learnAgain(memory, item.payload as unknown as Payloads['reprocess'], options);
-  const worst = reports.find((report) => report.error) ?? reports[0];
-  return { outcome: worst?.outcome ?? 'nothing-new', error: worst?.error, progress: worst?.readTurns };
+  const { instructions } = item.payload as unknown as Payloads['dream'];
+  const report = await app.dream(memory, { instructions, job: item.job ?? undefined }, options);
+  return { ...report, progress: report.operations.length + report.proposals.length };
 }
 
 /** A dream that a client of the server asked for, or what is left of one that was canceled. */
@@ -176,11 +170,8 @@ function whenOff({ pausedUntil, reason: why, isUnknown }: Enablement, now: Date)
   return again(Math.min(Math.max(leftMs, 0), 60 * MINUTE_MS));
 }
 
-/** Puts a dream, or learning again, into the inbox for a worker, at once. */
-export function putWork(
-  { db, clock }: App,
-  of: { kind: 'dream' | 'reprocess'; key: string; memory: MemoryRow; payload: object },
-) {
+/** Puts a dream into the inbox for a worker, at once. */
+export function putWork({ db, clock }: App, of: { kind: 'dream'; key: string; memory: MemoryRow; payload: object }) {
   const now = clock.now();
   return db.write((sql) => put(sql, { ...of, memory: of.memory.id, priority: PRIORITY.person, notBefore: now }, now));
 }

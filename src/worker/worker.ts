@@ -59,7 +59,6 @@ export async function runWorker(app: App, options: WorkerOptions): Promise<void>
     namespace: await queueNamespace(db, home),
     now: () => clock.now(),
     onError: options.onError,
-    telemetry,
   });
   const awake = awakeIn(home, clock);
   const read = () => figuresOf({ db, clock, zone });

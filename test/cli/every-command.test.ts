@@ -29,7 +29,6 @@ const CALLS: Record<string, (string | number)[][]> = {
     ['learn'],
     ['learn', '--again', SESSION.slice(0, 8)],
     ['learn', '--again', '--all'],
-    ['learn', '--again', '--all', '--later'],
     ['learn', '--later'],
   ],
   list: [['list'], ['list', '--all'], ['list', '--day'], ['list', '--sessions'], ['list', '--sessions', '--all']],

@@ -116,7 +116,7 @@ test.each([
   ['nothing to learn again', ['learn', '--again']],
   ['a night that does not end', ['worker', '--nightly']],
   ['two things to learn again', ['learn', '--again', '--all', '--day', '2026-11-20']],
-  ['a day that is none', ['learn', '--again', '--later', '--day', '2026-13-01']],
+  ['a day that is none', ['learn', '--again', '--day', '2026-13-01']],
 ])('%s is wrong usage: exit 2, words on stderr, nothing made', async (_, args) => {
   const home = join(tempDir(), 'home');
   const ended = await runHere(args, { PATH: process.env.PATH, HOME: home });
@@ -208,22 +208,16 @@ test('learning again what was never learned is an error that says what to do ins
 test('--later puts work into the inbox and does none of it; nocturne --json counts what waits', async () => {
   const { environment, store, rows } = await testApp();
   const session = aSession(TWO);
-  for (const args of [
-    ['learn', session.path, '--instructions', 'be brief'],
-    ['learn', session.path],
-    ['dream'],
-    ['learn', '--again', '--all'],
-  ]) {
+  for (const args of [['learn', session.path, '--instructions', 'be brief'], ['learn', session.path], ['dream']]) {
     expect(await runHere([...args, '--later'], environment)).toMatchObject({ code: 0, stderr: '' });
   }
   const waiting = new Map((await rows('waiting')).map(({ kind, payload }) => [kind, payload]));
-  expect([...waiting.keys()].toSorted()).toEqual(['dream', 'extract', 'reprocess']);
+  expect([...waiting.keys()].toSorted()).toEqual(['dream', 'extract']);
   expect(waiting.get('extract')).toMatchObject({ transcript: session.path, ended: true });
-  expect(waiting.get('reprocess')).toEqual({ all: true, ended: true });
   expect(await store.list()).toEqual([]);
   const { code, values } = await runJsonHere<Record<string, unknown>>([], environment);
   expect(code).toBe(0);
-  expect(values).toMatchObject([{ memory: placeOf(store.dir), workers: [], all: { pending: 3 } }]);
+  expect(values).toMatchObject([{ memory: placeOf(store.dir), workers: [], all: { pending: 2 } }]);
 });
 
 test('without --memory a session goes to its project’s own directory, which a worktree shares with its main checkout', async () => {

@@ -253,7 +253,6 @@ test('a secret in the instructions of any command is in no byte of the memory an
     ['learn', '--again', '--all'],
     ['learn', '--later', session.path],
     ['dream', '--later'],
-    ['learn', '--again', '--all', '--later'],
   ];
   for (const command of commands) {
     const ended = await nocturne(...command, '--instructions', `Keep what uses ${secret}.`);

@@ -3,9 +3,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Context, context, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import { afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { openWake } from '../../src/queue/wake.ts';
-import { forget, REDIS } from '../queue/backends.ts';
+import { afterEach, beforeAll, expect, test } from 'vitest';
 import { testApp, testModel } from '../support/app.ts';
 import { calls, error, says } from '../support/messages-server.ts';
 import { aSession } from '../support/session-file.ts';
@@ -89,26 +87,4 @@ test('with telemetry off there are no spans, whoever registered an SDK', async (
   const { app } = await testApp();
   await app.extract({ transcript: aSession().path, ended: true });
   expect(spans()).toEqual([]);
-});
-
-test('ringing and hearing a wake-up are spans of one trace', async () => {
-  const namespace = `telemetry-${process.pid}`;
-  const said: string[] = [];
-  const now = () => new Date();
-  const wake = openWake({ url: REDIS, namespace, telemetry: true, now, onError: (message) => said.push(message) });
-  onTestFinished(() => forget(REDIS, namespace));
-  const heard = wake.next(60_000, new AbortController().signal);
-  await wake.ring({ kind: 'extract', key: 'session', at: new Date(now().getTime() + 100), news: 1 });
-  await heard;
-  await wake.close();
-  expect(said).toEqual([]);
-  const traces = new Set(
-    exporter
-      .getFinishedSpans()
-      .filter(({ name }) => /^(add|process) /.test(name))
-      .map((span) => span.spanContext().traceId),
-  );
-  const names = spans().map(({ name }) => name);
-  expect(names).toEqual(expect.arrayContaining([expect.stringMatching(/^add /), expect.stringMatching(/^process /)]));
-  expect(traces.size).toBe(1);
 });

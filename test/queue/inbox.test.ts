@@ -27,7 +27,7 @@ import { ENGINES, inWorld, skipped } from '../support/memory-world.ts';
 const START = Date.parse('2026-03-02T09:00:00.000Z');
 /** So many seconds after the start. */
 const at = (seconds: number) => new Date(START + seconds * 1000);
-const ALL: JobKind[] = ['extract', 'reprocess', 'dream'];
+const ALL: JobKind[] = ['extract', 'dream'];
 const HERE = 'machine_1';
 
 const work = (key: string, of: Partial<NewItem> = {}): NewItem => ({
@@ -60,13 +60,12 @@ describe.each(ENGINES)('on %s', (engine) => {
     inWorld(engine, async ({ db }) => {
       await puts(db, work('memory_2', { kind: 'dream', memory: 'memory_2' }));
       await puts(db, work('first'));
-      await puts(db, work('again', { kind: 'reprocess', memory: 'memory_3' }));
       await puts(db, work('second'));
       await puts(db, work('later', { notBefore: at(1) }));
       await puts(db, work('asked', { priority: PRIORITY.person }));
       const order: string[] = [];
       for (let item = await claims(db); item; item = await claims(db)) order.push(item.key);
-      expect(order).toEqual(['asked', 'first', 'second', 'again', 'memory_2']);
+      expect(order).toEqual(['asked', 'first', 'second', 'memory_2']);
       expect((await claims(db, 1))?.key).toBe('later');
     }));
 
