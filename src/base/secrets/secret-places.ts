@@ -3,7 +3,7 @@
 
 import own from './own-rules.json' with { type: 'json' };
 import { type Found, isCode, isMachineMade, isPlaceholder, needlesOf, PLACEHOLDER, scan } from './rule.ts';
-import { isPassword } from './values.ts';
+import { isPassword, isSpelledAsPassword } from './values.ts';
 import { withNextLines } from './vendors.ts';
 
 /** An argument, bare or in quotes; `before` is of it, but not of the secret. */
@@ -31,6 +31,7 @@ const CHECKS: Record<string, (value: string, before: string) => boolean> = {
   password: isPassword,
   // `Ed25519Signer` is a type.
   made: (value) => !/^[A-Z][a-z]+\w*$/.test(value) && (long(value) || isPassword(value)),
+  spelled: (value) => long(value) || (!isPlaceholder(value) && isSpelledAsPassword(value)),
   digit: (value) => any(value) && !isCode(value) && /\d|={1,2}$/.test(value),
   cookie: (value) => value.split(/;[ \t]?/).some(isTellingCookie),
   login: (value) => /^[\w.@+-]{1,60}:\S{3,200}$/.test(Buffer.from(value, 'base64').toString('latin1')),

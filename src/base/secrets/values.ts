@@ -85,7 +85,7 @@ export function isGiven(given: Given): boolean {
   }
   if (way === 'beside') {
     if (isOfPassword) return isPassword(value);
-    return /^identified/i.test(name) ? value.length >= 4 : isMade(value, hasDigit ? 12 : 20);
+    return /^identified/i.test(name) ? value.length >= 4 && !behind.startsWith('`') : isMade(value, hasDigit ? 12 : 20);
   }
   if (!/[a-z]/i.test(value)) return isOfPassword ? value.length >= 5 && hasDigit : /^\d{15,}$/.test(value);
   if (isQuoted) {
