@@ -37,7 +37,7 @@ export const ERRORS = {
   'no-model': { ...PERSON, class: 'auth', countsForBreaker: true },
   auth: { ...PERSON, class: 'auth', countsForBreaker: true },
   quota: { ...PERSON, class: 'quota', countsForBreaker: true },
-  /** The plan of a program's login is used up until a time that it names. */
+  /** The plan of a program's login is used up. */
   'plan-limit': { ...PASSES, class: 'rate-limit' },
   /** The server asks to come later: too many requests, or too much load. */
   overloaded: { ...PASSES, class: 'rate-limit' },

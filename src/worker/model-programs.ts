@@ -223,7 +223,7 @@ async function askOnce(
         environment: { ...environmentOf(program, config), ...environment },
       });
       if (ended.isEndless) return { output: ended.stdout };
-      const answer = program.read(ended, config.clock.now());
+      const answer = program.read(ended);
       return answer.failure ? { ...answer, failure: asData(answer.failure) } : answer;
     });
   } catch (error) {

@@ -110,14 +110,14 @@ export function answers(name: ProgramName): void {
       if (name === 'claude-code') expect(today.usd).toBeGreaterThan(0);
     });
 
-    test('a plan that is used up: the work waits until the time that is named', async () => {
+    test('a plan that is used up: the work waits an hour', async () => {
       const resetsAt = Math.ceil((Date.now() + 2 * HOUR_MS) / 60_000) * 60;
       const at = await modelWorld(name, () => LIMITS[name](resetsAt));
       await at.nocturne('learn', '--later', at.session.path);
       expect(await at.worked()).toContain('says that the plan is used up');
       const { needs, modelPause } = JSON.parse((await at.nocturne('--json')).stdout);
       expect(JSON.stringify(needs)).toContain('says that the plan is used up');
-      expect(modelPause.until).toContain(new Date(resetsAt * 1_000).toISOString().slice(0, 16));
+      expect(Math.abs(Date.parse(modelPause.until) - Date.now() - HOUR_MS)).toBeLessThan(HOUR_MS / 6);
       expect(at.server.asked).toHaveLength(1);
     });
 

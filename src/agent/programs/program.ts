@@ -1,6 +1,6 @@
 // What the program of a coding agent is as a model: how it is started for one answer, and what it says. A program holds its
 // own login; nothing here reads, copies or asks for a token. What one says that cannot answer becomes the AppError that it means
-// to a job: by the status of the service where it is told, else by words. A plan that is used up waits for the time that is named.
+// to a job: by the status of the service where it is told, else by words.
 
 import { AppError, type ErrorCode } from '../../base/errors.ts';
 
@@ -86,8 +86,8 @@ export interface Program {
   readStatus(ended: Ended): Login;
   /** `pathOf`: where a file of `files` will be. */
   start(task: ProgramTask, pathOf: (file: string) => string): Start;
-  /** Throws what went wrong as an AppError where no usage is told. `now`: for what comes at a time of day. */
-  read(ended: Ended, now: Date): ProgramAnswer;
+  /** Throws what went wrong as an AppError where no usage is told. */
+  read(ended: Ended): ProgramAnswer;
 }
 
 /** The line to a person who is to log in. */
@@ -118,12 +118,8 @@ export class ProgramFailure extends Error {
   }
 }
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
-/** Plans start over each week at the latest. */
-const LONGEST_MS = 7 * DAY_MS;
-/** A time of day is named without its seconds: one that is just over is not tomorrow's. */
-const JUST_OVER_MS = 10 * 60_000;
+/** A plan that is used up is asked again after so long: that costs nothing. */
+const PLAN_MS = 3_600_000;
 
 type Of = Pick<Program, 'title' | 'logIn'>;
 
@@ -131,7 +127,6 @@ interface Told {
   /** Of the service; undefined: none was told. */
   status?: number;
   said: string;
-  now: Date;
   isBusy?: boolean;
 }
 
@@ -146,16 +141,14 @@ const INVALID = /invalid_request_error/;
 const CUT = /output token maximum|max_output_tokens/i;
 
 /** `isBusy`: the program itself says that it is no limit of the plan. */
-export function failureOf(program: Of, { status, said, now, isBusy = false }: Told): AppError {
+export function failureOf(program: Of, { status, said, isBusy = false }: Told): AppError {
   const fail = (code: ErrorCode, what: string, remedy?: string, retryAfterMs?: number) =>
     new AppError(code, `${program.title} ${what}: ${quoteSaid(said).replace(/(?<![.…!?])$/, '.')}`, {
       ...{ remedy, retryAfterMs },
     });
-  const isLimit = !isBusy && LIMIT.test(said);
-  if (isLimit) {
-    const waitMs = waitFor(said, now);
-    const remedy = 'The work waits until then, or choose another model: nocturne setup.';
-    return fail('plan-limit', 'says that the plan is used up', remedy, waitMs ?? HOUR_MS);
+  if (!isBusy && LIMIT.test(said)) {
+    const remedy = 'The work is tried again each hour, or choose another model: nocturne setup.';
+    return fail('plan-limit', 'says that the plan is used up', remedy, PLAN_MS);
   }
   if (status === 402 || NO_BUDGET.test(said)) return fail('quota', 'has no budget left', 'Add credit; the work waits.');
   if (NOT_REACHED.test(said)) return fail('network', 'could not reach its service', 'Check the network.');
@@ -163,41 +156,10 @@ export function failureOf(program: Of, { status, said, now, isBusy = false }: To
     return fail('auth', 'is not logged in', logInRemedy(program));
   if (status === 404 || (status !== 429 && NO_MODEL.test(said)))
     return fail('no-model', 'cannot use the model', 'Name one that the plan has: nocturne config model.');
-  if (status === 429 || status === 529 || BUSY.test(said))
-    return fail('overloaded', 'is busy', undefined, waitFor(said, now));
+  if (status === 429 || status === 529 || BUSY.test(said)) return fail('overloaded', 'is busy');
   if (status !== undefined && status >= 500) return fail('server-error', 'cannot answer now');
   if (status === 413 || TOO_LONG.test(said)) return fail('oversize', 'does not take requests of this length');
   if (CUT.test(said)) return fail('bad-reply', 'was cut', 'Another model may say it in fewer words.');
   if (status !== undefined || INVALID.test(said)) return fail('bad-reply', 'did not take the request');
   return fail('server-error', 'could not answer');
-}
-
-const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
-const SPAN_MS = { day: DAY_MS, hour: HOUR_MS, minute: 60_000, second: 1_000, s: 1_000 } as const;
-const AT =
-  /(?:resets|again|until)(?: at| on)? (?:([a-z]{3})[a-z]* (\d{1,2})(?:st|nd|rd|th)?(?:, (\d{4}))?,?(?: at)? )?(\d{1,2})(?::(\d{2}))? ?([ap])\.?m/i;
-
-/**
- * How long until the time that a program names, in milliseconds, at most a week; a time of day without a date is the next
- * one. Programs are run in UTC. Undefined where none is named.
- */
-export function waitFor(said: string, now: Date): number | undefined {
-  const spans = [...said.matchAll(/(\d+(?:\.\d+)?) ?(day|hour|minute|second|s\b)s?/g)];
-  if (spans.length > 0 && /again in|resets in/i.test(said)) {
-    const ms = spans.reduce((sum, [, count, unit]) => sum + Number(count) * SPAN_MS[unit as keyof typeof SPAN_MS], 0);
-    return Math.min(ms, LONGEST_MS);
-  }
-  const [found, month, day, year, hours, minutes = '0', half = ''] = AT.exec(said) ?? [];
-  const inYear = MONTHS.indexOf(month?.toLowerCase() ?? '');
-  if (!found || (month && inYear < 0)) return undefined;
-  const at = new Date(now);
-  at.setUTCHours((Number(hours) % 12) + (half.toLowerCase() === 'p' ? 12 : 0), Number(minutes), 0, 0);
-  if (!month) {
-    const waitMs = (at.getTime() - now.getTime() + DAY_MS) % DAY_MS;
-    return waitMs > DAY_MS - JUST_OVER_MS ? 0 : waitMs;
-  }
-  at.setUTCFullYear(Number(year ?? at.getUTCFullYear()), inYear, Number(day));
-  // Without a year it may be the next one's.
-  if (!year && at.getTime() < now.getTime() - DAY_MS) at.setUTCFullYear(at.getUTCFullYear() + 1);
-  return Math.min(Math.max(at.getTime() - now.getTime(), 0), LONGEST_MS);
 }

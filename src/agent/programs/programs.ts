@@ -60,10 +60,10 @@ export const claudeCode: Program = {
     };
     return { args, environment, stdin: prompt, files: { 'system.txt': system } };
   },
-  read(ended, now) {
+  read(ended) {
     const result = parseJson(ended.stdout);
     if (!isObject(result)) {
-      if (ended.code !== 0) throw failureOf(this, { said: lastWords(ended), now });
+      if (ended.code !== 0) throw failureOf(this, { said: lastWords(ended) });
       return { output: ended.stdout };
     }
     const usage = objectAt(result, 'usage');
@@ -81,7 +81,6 @@ export const claudeCode: Program = {
           ? new AppError('refusal', `Claude Code's model refused: ${quoteSaid(said)}`)
           : failureOf(this, {
               said,
-              now,
               status: typeof status === 'number' ? status : undefined,
               isBusy: said.includes('not your usage limit'),
             });
@@ -145,7 +144,7 @@ export const codex: Program = {
     const files = { 'schema.json': JSON.stringify(schema), 'system.txt': system };
     return { args: [...args, '-'], environment: {}, stdin: prompt, files };
   },
-  read(ended, now) {
+  read(ended) {
     const { stdout, code } = ended;
     const events = objectsOf(stdout.split('\n').map(parseObject));
     const failed = events.findLast(({ type }) => type === 'turn.failed' || type === 'error');
@@ -153,7 +152,7 @@ export const codex: Program = {
     if (!completed && (failed || code !== 0)) {
       const said = failed ? String(objectAt(failed, 'error').message ?? failed.message) : lastWords(ended);
       const status = /(?:unexpected|last) status:? (\d{3})/.exec(said)?.[1];
-      throw failureOf(this, { said, now, status: status === undefined ? undefined : Number(status) });
+      throw failureOf(this, { said, status: status === undefined ? undefined : Number(status) });
     }
     const items = events.map((event) => objectAt(event, 'item'));
     const text = String(items.findLast(({ type }) => type === 'agent_message')?.text ?? stdout);
