@@ -18,7 +18,7 @@ interface Prompt {
 
 /** Renders `prompts/<name>.md`. Values are inserted as they are; a value is never scanned for variables. */
 export async function renderPrompt(name: string, values: Record<string, string>): Promise<Prompt> {
-  const template = await loadTemplate(name, []);
+  const template = loadTemplate(name);
   const wanted = new Set([...template.matchAll(/\{\{(\w+)\}\}/g)].map((match) => match[1] as string));
   const missing = [...wanted].filter((key) => values[key] === undefined);
   const unused = Object.keys(values).filter((key) => !wanted.has(key));
@@ -40,15 +40,8 @@ export function asData(text: string | null | undefined): string {
   return text.trimEnd().replace(/^/gm, '| ');
 }
 
-async function loadTemplate(name: string, including: string[]): Promise<string> {
-  if (including.includes(name)) throw new AppError('bad-input', `prompt ${name} includes itself.`);
+function loadTemplate(name: string): string {
   const text = readTextNow(packagePath('prompts', `${name}.md`));
   if (text === null) throw new AppError('bad-input', `prompts/${name}.md is missing from this installation.`);
-  let out = '';
-  let end = 0;
-  for (const match of text.matchAll(/\{\{> (\w+)\}\}/g)) {
-    out += text.slice(end, match.index) + (await loadTemplate(`_${match[1]}`, [...including, name])).trimEnd();
-    end = match.index + match[0].length;
-  }
-  return out + text.slice(end);
+  return text.replace(/\{\{> (\w+)\}\}/g, (_, part: string) => loadTemplate(`_${part}`).trimEnd());
 }
