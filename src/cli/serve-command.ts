@@ -36,7 +36,6 @@ interface ServeOptions {
   projects?: boolean;
   behindProxy?: boolean;
   url: string[];
-  cors: string[];
   worker: boolean;
   json?: boolean;
 }
@@ -50,7 +49,6 @@ const serve: CommandSpec<ServeOptions> = {
     ['--projects', 'also the memories of projects, for keys without --stores'],
     ['--behind-proxy', 'a proxy before it speaks TLS; allows another --host'],
     ['--url <url...>', 'an address that clients use', { default: [] }],
-    ['--cors <origin...>', 'an origin whose pages may send requests', { default: [] }],
     ['--no-worker', 'start no worker; dreams wait until there is one'],
   ],
   json: '{ url }',
@@ -60,11 +58,11 @@ const serve: CommandSpec<ServeOptions> = {
     refuseInTheClear(call.options);
     return withApp({ options: {}, parts: call.parts }, async (app) => {
       if (app.config.queueUrl) checkQueueUrl(app.config.queueUrl);
-      const { json, projects, url: urls, cors: origins, host, port } = call.options;
+      const { json, projects, url: urls, host, port } = call.options;
       // Before it answers anybody: who sees it answer may end it.
       const ended = untilEnded();
       const server = await startServing(app, {
-        ...{ host, port, withProjects: projects, reached: { urls, origins }, version: call.version },
+        ...{ host, port, urls, withProjects: projects, version: call.version },
       });
       try {
         if (!(await server.deps.keys.all()).some(({ revokedAt }) => revokedAt === null)) {

@@ -2,7 +2,6 @@
 // its key, and is a line in the log, which never has a word of a memory; each failure has the same form.
 
 import { type Context, Hono } from 'hono';
-import { cors } from 'hono/cors';
 import { describeError } from '../base/errors.ts';
 import { newId } from '../db/sql.ts';
 import type { Caller } from './api-keys.ts';
@@ -15,13 +14,11 @@ import { sessionRoutes } from './sessions-route.ts';
 import { storeRoutes } from './stores-route.ts';
 
 /** Who is answered besides those who ask this machine by its own name. */
-export interface Reached {
+interface Reached {
   /** Addresses under which clients reach the server, `https://memory.example.com`. */
   urls: readonly string[];
-  /** Origins whose pages may ask. */
-  origins: readonly string[];
   /** Answers what no endpoint does; null where it does not either. */
-  otherwise?(request: Request): Promise<Response | null>;
+  otherwise(request: Request): Promise<Response | null>;
 }
 
 /** Every endpoint that needs a key. */
@@ -32,7 +29,7 @@ export function endpoints(): Endpoint[] {
 const REQUEST_ID = 'request-id';
 const LOCAL = ['127.0.0.1', 'localhost', '[::1]'];
 
-export function createApp(deps: ServerDeps, reached: Reached = { urls: [], origins: [] }): Hono<Env> {
+export function createApp(deps: ServerDeps, { urls, otherwise }: Reached): Hono<Env> {
   const app = new Hono<Env>();
   app.use(async (context, next) => {
     const began = performance.now();
@@ -61,7 +58,7 @@ export function createApp(deps: ServerDeps, reached: Reached = { urls: [], origi
     return refusal(context, told);
   });
   app.notFound(async (context) => {
-    const answer = await reached.otherwise?.(context.req.raw);
+    const answer = await otherwise(context.req.raw);
     return answer ?? refusal(context, new ApiError('not_found_error', 'There is nothing at this address.'));
   });
   app.get('/healthz', (context) => context.json({ status: 'ok' }));
@@ -74,12 +71,9 @@ export function createApp(deps: ServerDeps, reached: Reached = { urls: [], origi
       context.header('connection', 'close');
       throw new ApiError('overloaded_error', 'The server is ending.', { retryAfterSeconds: 1 });
     }
-    refuseForeign(context, reached);
+    refuseForeign(context, urls);
     await next();
   });
-  if (reached.origins.length > 0) {
-    app.use(cors({ origin: [...reached.origins], exposeHeaders: [REQUEST_ID, 'retry-after', 'x-should-retry'] }));
-  }
   for (const part of ['/v1/*', '/nocturne/*', '/mcp/*'])
     app.use(part, async (context, next) => {
       context.set('caller', await callerOf(context, deps));
@@ -106,7 +100,7 @@ async function callerOf(context: Context<Env>, { keys }: ServerDeps): Promise<Ca
 }
 
 /** Pages of elsewhere, and names of elsewhere that lead here, are not answered. */
-function refuseForeign(context: Context<Env>, { urls, origins }: Reached): void {
+function refuseForeign(context: Context<Env>, urls: readonly string[]): void {
   const incoming = context.env?.incoming;
   if ((incoming?.rawHeaders.filter((name, at) => at % 2 === 0 && /^host$/i.test(name)).length ?? 1) > 1) {
     throw invalid('There is more than one Host.');
@@ -121,7 +115,7 @@ function refuseForeign(context: Context<Env>, { urls, origins }: Reached): void 
   };
   if (!isOurs(host)) throw forbidden('This server does not answer under that name.');
   const origin = headerOf(context, 'origin');
-  if (origin === undefined || origins.includes(origin)) return;
+  if (origin === undefined) return;
   const ofOrigin = URL.canParse(origin) ? new URL(origin) : null;
   if (ofOrigin?.host === host && isOurs(ofOrigin.host)) return;
   throw forbidden('This server does not answer pages of that origin.');

@@ -9,7 +9,7 @@ import type { Memories } from '../memory/memories.ts';
 import { dropOldSent } from '../memory/session-rows.ts';
 import { ApiKeys } from './api-keys.ts';
 import type { ServerDeps } from './endpoint.ts';
-import { createApp, type Reached } from './http-app.ts';
+import { createApp } from './http-app.ts';
 
 export interface ServeOptions {
   host?: string;
@@ -18,7 +18,8 @@ export interface ServeOptions {
   withProjects?: boolean;
   /** How long a request may take to arrive whole; default: a minute. */
   requestMs?: number;
-  reached?: Partial<Reached>;
+  /** Addresses under which clients reach it, `https://memory.example.com`. */
+  urls?: readonly string[];
   /** Of nocturne, as clients are told. */
   version?: string;
   /** Answers what no endpoint does; `url`: where it listens, `urls`: what it is called elsewhere. Default: nothing is. */
@@ -63,9 +64,8 @@ export async function startServer(
   };
   let pages: Pages | undefined;
   const otherwise = async (request: Request) => (await pages?.answer(request)) ?? null;
-  const reached = { urls: [], origins: [], ...options.reached };
-  const { fetch } = createApp(deps, { ...reached, otherwise });
-  const { requestMs = REQUEST_MS } = options;
+  const { requestMs = REQUEST_MS, urls = [] } = options;
+  const { fetch } = createApp(deps, { urls, otherwise });
   const timeouts = {
     requestTimeout: requestMs,
     headersTimeout: Math.min(HEADERS_MS, requestMs),
@@ -84,7 +84,7 @@ export async function startServer(
   let url: string;
   try {
     url = await listen(server, options);
-    pages = await options.openPages?.({ config, url, urls: reached.urls });
+    pages = await options.openPages?.({ config, url, urls });
   } catch (error) {
     // What listens, or works on a thread, would keep the process alive.
     await close(0);
