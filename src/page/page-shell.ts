@@ -50,7 +50,7 @@ const KEYS: [keys: string[], what: string][] = [
   [['Esc'], 'close'],
 ];
 
-const MOON = html`<path d="M20 14.5A8.5 8.5 0 0 1 9.5 4a8.5 8.5 0 1 0 10.5 10.5Z"/>`;
+const MOON = html`<path fill="currentColor" d="M20 14.5A8.5 8.5 0 0 1 9.5 4a8.5 8.5 0 1 0 10.5 10.5Z"/>`;
 
 /** What the way to the other views says of them. */
 interface News {

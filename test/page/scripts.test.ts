@@ -30,7 +30,7 @@ const ELEMENTS = new Map(
   form method action class role id | g | h1 class | h2 class id | h3 | head | header class | html lang |
   input type name value id readonly dir placeholder autocomplete spellcheck required | kbd | label for class |
   li class id tabindex aria-hidden | link rel href | main id tabindex | mark | meta charset name content |
-  nav class aria-label | ol class aria-label | option value selected | p class dir | path d | pre class dir tabindex | q class dir |
+  nav class aria-label | ol class aria-label | option value selected | p class dir | path d fill | pre class dir tabindex | q class dir |
   rect class x y width height rx | script type src | select name | section class id aria-labelledby aria-label | small |
   span class dir title | strong class | summary class |
   svg class viewBox width height role aria-label aria-hidden preserveAspectRatio | table | tbody | td |
