@@ -40,8 +40,6 @@ export interface SearchRequest {
   limit: number;
   /** So many of the best are left out; default 0. */
   offset?: number;
-  /** Only in files whose paths begin so. */
-  under?: string;
 }
 
 export interface SearchResult {
@@ -78,13 +76,13 @@ const RANK = { topic: 0, entry: 1, index: 2, archive: 3, file: 4 };
 export async function searchMemories(
   db: Db,
   memories: readonly string[],
-  { query, limit, offset = 0, under = '' }: SearchRequest,
+  { query, limit, offset = 0 }: SearchRequest,
 ): Promise<SearchResult> {
   const terms = readQuery(query);
   if (terms.length === 0) return { hits: [], total: 0, isAtLeast: false };
   const wanted = 3 * (offset + limit);
   const most = Math.max(MOST_RANKED, wanted);
-  const { holding, lines } = await linesHolding(db, memories, { terms, under, wanted, most });
+  const { holding, lines } = await linesHolding(db, memories, { terms, wanted, most });
   const weighed = weigh(terms, holding, lines);
   const best = holding.map((of) => bestOf(of, weighed));
   // What one of many memories holds alone is looked at as far as if it were the only one.
@@ -117,9 +115,9 @@ type Holding = { all: number[] | null; each: number[][] };
 async function linesHolding(
   db: Db,
   memories: readonly string[],
-  { terms, under, wanted, most }: { terms: Term[]; under: string; wanted: number; most: number },
+  { terms, wanted, most }: { terms: Term[]; wanted: number; most: number },
 ): Promise<{ holding: Holding[]; lines: number }> {
-  const find = (texts: string[], ofEach: number) => idsOfEach(db, memories, { texts, under, most: ofEach });
+  const find = (texts: string[], ofEach: number) => idsOfEach(db, memories, { texts, most: ofEach });
   if (terms.length > 1) {
     const texts = terms.map(({ text }) => text);
     const whole = await find(texts, most);
@@ -141,15 +139,12 @@ async function linesHolding(
 /** Of SQLite's index: the newest lines of a memory that hold all of these texts, each of at least three characters. */
 const INDEXED = `select rowid % ${LINES_OF_MEMORY} as id from line_fts where line_fts match ?
   and rowid > cast(? as integer) and rowid < cast(? as integer) order by rowid desc limit ?`;
-const UNDER = `exists (select 1 from file where file.memory = line.memory and file.id = line.file
-  and file.path >= ? and file.path < ?)`;
-
-type Wanted = { texts: readonly string[]; under: string; most: number };
+type Wanted = { texts: readonly string[]; most: number };
 
 /** `idsHolding` of several memories, in their order. */
 async function idsOfEach(db: Db, memories: readonly string[], wanted: Wanted): Promise<number[][]> {
-  const { texts, under, most } = wanted;
-  if (memories.length > 1 && under === '' && texts.every((text) => isIndexed(db, text))) {
+  const { texts, most } = wanted;
+  if (memories.length > 1 && texts.every((text) => isIndexed(db, text))) {
     // Asked memory by memory, the index goes through all of them each time until it meets the first line.
     const select = 'select rowid from line_fts where line_fts match ? order by rowid desc limit ?';
     const query = `select json_group_array(rowid) as ids from (${select})`;
@@ -173,18 +168,17 @@ function matching(texts: readonly string[]): string {
 }
 
 /** The lines that hold all of these texts, newest first. */
-export async function idsHolding(db: Db, memory: string, { texts, under, most }: Wanted): Promise<number[]> {
+export async function idsHolding(db: Db, memory: string, { texts, most }: Wanted): Promise<number[]> {
   const others = texts.filter((text) => !isIndexed(db, text));
   const match = matching(texts.filter((text) => isIndexed(db, text)));
   const low = lineBucket(memory) * LINES_OF_MEMORY;
-  const isWhole = others.length === 0 && under === '';
+  const isWhole = others.length === 0;
   const indexed = [match, low, low + LINES_OF_MEMORY, isWhole ? most : -1];
   const where: [string, ...Value[]][] = [
     ['line.memory = ?', memory],
     ...others.map((text): [string, Value] => ["line.text like ? escape '\\'", `%${text.replace(/[\\%_]/g, '\\$&')}%`]),
   ];
   if (match !== '') where.push([`line.id in (${INDEXED})`, ...indexed]);
-  if (under !== '') where.push([UNDER, under, `${under}\u{10ffff}`]);
   const conditions = where.map(([condition]) => condition).join(' and ');
   const select = isWhole ? INDEXED : `select line.id from line where ${conditions} order by line.id desc limit ?`;
   const values = isWhole ? indexed : [...where.flatMap(([, ...given]) => given), most];

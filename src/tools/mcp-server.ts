@@ -48,7 +48,6 @@ function inputShapes(names: string[]) {
     search: z.strictObject({
       store,
       query: z.string().min(1).max(1_000).describe('Words or how they begin, "phrases" that must be there.'),
-      path_prefix: under.describe('Only under this directory.'),
       limit: count.max(100).default(20),
       page,
     }),
@@ -266,9 +265,9 @@ async function listMemories(files: MemoryFiles, input: Input<'list'>) {
 }
 
 async function searchMemory(files: MemoryFiles, input: Input<'search'>) {
-  const { store, query, path_prefix: under, limit, page = '0' } = input;
+  const { store, query, limit, page = '0' } = input;
   const offset = offsetOf(page);
-  const { hits, total } = await files.search({ query, limit, offset, under });
+  const { hits, total } = await files.search({ query, limit, offset });
   const texts = new Map<string, string>();
   for (const path of new Set(hits.map((hit) => hit.path)))
     texts.set(path, (await redact((await files.read({ path }))?.text ?? '')).text);

@@ -148,7 +148,7 @@ test('what an agent found out is told before a night has sorted it, and what was
   expect(text).not.toMatch(/Reads the diff|feat\/x/);
 });
 
-test('what was put away is not told beside the topic that it is of, which says where it is', async () => {
+test('what was put away is not told', async () => {
   const { ask, dir, testing } = await world({
     'MEMORY.md': '- plums [plums.md]\n- figs [figs.md]\n',
     'plums.md': topic('Plums: ripeness, harvest', 'project', ['Plums are ripe.']),
@@ -159,9 +159,8 @@ test('what was put away is not told beside the topic that it is of, which says w
   await takeIn(testing);
   for (const query of ['', 'plums harvest']) {
     const { text } = await ask({ query });
-    expect(text).toMatch(/### plums\.md [^#]*\n> Lines that were past or unused are in archive\/plums\.md\.\n/);
-    expect(text.split('archive/')).toHaveLength(2);
-    expect(text).not.toContain('2026-09-01');
+    expect(text).toContain('Plums are ripe.');
+    expect(text).not.toMatch(/archive\/|2026-09-01/);
   }
 });
 

@@ -7,16 +7,7 @@ import { redact } from '../../base/secrets/redact-text.ts';
 import { mostThat } from '../../base/text/wording.ts';
 import type { MemoryType } from '../memory-types.ts';
 import { bodyStart } from '../text/frontmatter.ts';
-import {
-  archivePath,
-  editLines,
-  foundOn,
-  lineId,
-  locateLines,
-  parseTopic,
-  partSeenOnce,
-  seenOnceOn,
-} from '../text/topic.ts';
+import { editLines, foundOn, lineId, locateLines, parseTopic, partSeenOnce, seenOnceOn } from '../text/topic.ts';
 import { currentOf } from './recall-current.ts';
 import { lessonsIn } from './recall-lessons.ts';
 import type { RecallSource, UnsortedEntry } from './recall-source.ts';
@@ -153,7 +144,7 @@ export async function recallPart(request: SectionRequest): Promise<LaidPart> {
   const whose = await source.whose();
   const { ranked: all, others, about } = await rankTopics(source, written, request.about);
   const paths = all.map(({ path }) => path);
-  const [knownOf, putAway] = await Promise.all([source.lines(paths), source.archived(paths)]);
+  const knownOf = await source.lines(paths);
   const of = { files: all, known: knownOf, unsorted: await source.unsorted() };
   const { files: ranked, unsorted } = currentOf(of, { branch: request.about.branch, now });
   const waiting = unsorted.filter(({ found }) => !found);
@@ -227,7 +218,7 @@ export async function recallPart(request: SectionRequest): Promise<LaidPart> {
       why: topic.why,
     };
     const leftOut = part.topics.length + 1 < ranked.length ? room : '';
-    const block = topicBlock(topic, { marks, whose, isPutAway: putAway.has(raw.path) }, (text) => {
+    const block = topicBlock(topic, { marks, whose }, (text) => {
       const topics = [...part.topics, { found, text }];
       return isWithin(wholeOf(text), SHARES.topic) && fits(bodyOf({ ...part, topics, leftOut }));
     });
@@ -329,7 +320,7 @@ function cutWarningRoom(index: string): string {
 /** A topic whole, else its first lines where some fit; null where none do. */
 function topicBlock(
   topic: LaidTopic,
-  { marks, whose, isPutAway }: { marks: string[]; whose: string | null; isPutAway: boolean },
+  { marks, whose }: { marks: string[]; whose: string | null },
   fits: (block: TopicText) => boolean,
 ): { text: TopicText; isCut: boolean } | null {
   const { words, saidOn } = topic;
@@ -344,7 +335,6 @@ function topicBlock(
   const head = `### ${topic.path}${about && ` (${about})`}${says}\n`;
   const notes = [
     words.note && `> ${words.note}\n`,
-    isPutAway && `> Lines that were past or unused are in ${archivePath(topic.path)}.\n`,
     marks.length > 0 && `> Not found in the working tree now: ${names}.\n`,
   ];
   const said = notes.filter((note) => note).join('');

@@ -16,7 +16,7 @@ import { homeName, isOfOnePlace, type Ran, ranElsewhere, userOf } from '../perso
 import { idsHolding } from '../search.ts';
 import { inOneCase } from '../search-words.ts';
 import { type LogItem, logDay, logPath, parseLog } from '../text/daily-log.ts';
-import { archivePath, isTopicPath } from '../text/topic.ts';
+import { isTopicPath } from '../text/topic.ts';
 
 export interface ReadFile {
   text: string;
@@ -182,13 +182,6 @@ export function sourceOf({
   }
   return {
     ...{ read, lines, whose },
-    /** Those of these topics of which lines were put away. */
-    async archived(paths: readonly string[]): Promise<Set<string>> {
-      const ofFolded = new Map(paths.map((path) => [foldPath(archivePath(path)), path]));
-      const select = 'select folded from file where memory = ? and path is not null and folded in (#)';
-      const rows = await allOf<{ folded: string }>(sql, select, [...ofFolded.keys()], memory);
-      return new Set(rows.map(({ folded }) => ofFolded.get(folded) as string));
-    },
     /** Living topics of which a line or the description holds these words, the best first; `rare`: the words that few lines hold. */
     holding: (words: readonly string[]) => topicsHolding(sql, memory, words),
     /** Topics in the directory that have no row yet, then those that changed last. */
@@ -310,7 +303,7 @@ async function topicsHolding(db: Db, memory: string, words: readonly string[]) {
   const scores = new Map<number, number>();
   const rare = new Set<string>();
   for (const [text, forms] of [...sought].slice(0, MOST_WORDS)) {
-    const ids = await idsHolding(db, memory, { texts: [text], under: '', most: MOST_WITH_WORD });
+    const ids = await idsHolding(db, memory, { texts: [text], most: MOST_WITH_WORD });
     if (ids.length <= MOST_OF_RARE) for (const word of forms) rare.add(word);
     const weight = Math.log(1 + USUAL_LINES / Math.max(1, ids.length));
     for (const id of ids) scores.set(id, (scores.get(id) ?? 0) + weight);
