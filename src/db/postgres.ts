@@ -6,7 +6,7 @@
 import type pg from 'pg';
 import { AppError, describeError, isAppError } from '../base/errors.ts';
 import { withoutSecrets } from './drivers.ts';
-import { type Db, database, plain, type Row, type Sql, type Value } from './sql.ts';
+import { type Db, plain, type Row, type Sql, type Value } from './sql.ts';
 
 const CONNECTIONS = 4;
 const CONNECT_MS = 5_000;
@@ -62,14 +62,14 @@ export async function openPostgres(url: string): Promise<Db> {
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
   const inTurn = turns(CONNECTIONS - 1);
-  return database({
+  return {
     engine: 'postgres',
     name,
-    ask: asking(pool, name),
-    transaction: (work) => inTurn(() => telling(name, () => inTransaction(pool, name, work))),
+    ...asking(pool, name),
+    write: (work) => inTurn(() => telling(name, () => inTransaction(pool, name, work))),
     lock: { wait: ' for update', skip: ' for update skip locked' },
     close: () => pool.end(),
-  });
+  };
 }
 
 /** What the driver is given so that its sessions have these options, behind those of the URL: it would take those alone. */

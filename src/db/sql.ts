@@ -3,7 +3,6 @@
 // The engines differ only in `lock`; everything else that a statement may use means the same in both
 // (test/db/statements.test.ts).
 
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
 
 export type Value = string | number | null | Uint8Array;
@@ -23,44 +22,13 @@ export interface Db extends Sql {
   /** What people are told of it, where it can be read only. */
   readonly trouble?: string;
   /**
-   * Does all of `work`, or nothing where it throws. `work` awaits nothing but `sql`: no file, no network, no clock; it cannot ask the
-   * database itself, and goes on behind no statement that failed.
+   * Does all of `work`, or nothing where it throws. `work` awaits nothing but `sql`: no file, no network, no clock; it does not ask
+   * the database itself (test/support/memory-world.ts refuses it), and goes on behind no statement that failed.
    */
   write<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
   /** Behind a select: rows that others wait for, or pass over. SQLite has one writer, and needs neither. */
   readonly lock: { readonly wait: string; readonly skip: string };
   close(): Promise<void>;
-}
-
-/** What an engine brings to be a `Db`. */
-export interface Engine extends Omit<Db, keyof Sql | 'write'> {
-  /** Asks outside of a transaction. */
-  ask: Sql;
-  /** Runs `work` in a transaction, which is taken back where it throws. */
-  transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
-}
-
-/** The database of an engine. */
-export function database({ ask, transaction, ...engine }: Engine): Db {
-  const inside = new AsyncLocalStorage<true>();
-  const outside = async <T>(work: () => Promise<T>): Promise<T> => {
-    // It would wait for itself, or be no part of the transaction.
-    if (inside.getStore()) throw new Error('inside a write nothing is asked but its own sql');
-    return work();
-  };
-  return {
-    ...engine,
-    ...around(ask, outside),
-    write: (work) => outside(() => transaction((sql) => inside.run(true, () => work(sql)))),
-  };
-}
-
-function around(sql: Sql, call: <T>(work: () => Promise<T>) => Promise<T>): Sql {
-  return {
-    all: <Found>(text: string, ...values: Value[]) => call(() => sql.all<Found>(text, ...values)),
-    get: <Found>(text: string, ...values: Value[]) => call(() => sql.get<Found>(text, ...values)),
-    run: (text, ...values) => call(() => sql.run(text, ...values)),
-  };
 }
 
 /** A value as both engines keep it: no text has U+0000 in it, nor half a character. */

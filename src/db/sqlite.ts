@@ -5,7 +5,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { AppError } from '../base/errors.ts';
-import { type Db, database, plain, type Row, type Sql, type Value } from './sql.ts';
+import { type Db, plain, type Row, type Sql, type Value } from './sql.ts';
 
 /** SQLite itself waits so long for a lock, which holds the event loop; the rest is waited between tries. */
 const HELD_MS = 20;
@@ -31,19 +31,20 @@ export function openSqlite(path: string, writer: Connection): Db {
     turns = mine.catch(() => undefined);
     return mine;
   };
-  return database({
+  return {
     engine: 'sqlite',
     name: path,
     ...(isFull && { trouble: 'The disk is full: what is remembered is read, and nothing new is kept.' }),
-    ask: { ...reading, run: (sql, ...values) => transaction((at) => at.run(sql, ...values)) },
-    transaction,
+    ...reading,
+    run: (sql, ...values) => transaction((at) => at.run(sql, ...values)),
+    write: transaction,
     lock: { wait: '', skip: '' },
     async close() {
       await turns;
       reader.close();
       writer.close();
     },
-  });
+  };
 }
 
 /**

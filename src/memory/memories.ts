@@ -204,12 +204,10 @@ export class Memories implements CommitDeps {
     { scope, name, isLook = false }: { scope: Scope; name: string; isLook?: boolean },
   ): Promise<MemoryRow> {
     const path = canonicalPath(dir);
-    const led = await this.findPlace(path);
-    if (led && !isMarked(path, led.id)) return led;
+    let row = (await this.findDirectory(path)) ?? undefined;
+    if (row && row.dir !== path) return row;
     // First: where nothing can be written there is no memory.
     if (!isLook) makeDirectory(join(dir, '.nocturne'));
-    await this.#takeInBefore(path);
-    let row = await this.#settle(path);
     const isMade = row === undefined;
     if (!row) {
       const at = this.clock.now().toISOString();

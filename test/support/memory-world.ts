@@ -1,5 +1,6 @@
 // A memory, on either engine, with a working copy or without one.
 
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, fixedClock } from '../../src/base/time.ts';
@@ -39,21 +40,32 @@ export interface World {
   store(): Promise<{ row: MemoryRow; files: MemoryFiles }>;
 }
 
-/** A database that refuses a write which awaits anything but its sql: on SQLite that takes no turn of the event loop. */
+/** A database that refuses a write which asks anything but its sql, or on SQLite awaits something else: that takes no turn of the event loop. */
 export function strictly(db: Db): Db {
-  if (db.engine !== 'sqlite') return db;
+  const inside = new AsyncLocalStorage<true>();
+  const outside = async <T>(work: () => Promise<T>): Promise<T> => {
+    // It would wait for itself, or be no part of the transaction.
+    if (inside.getStore()) throw new Error('inside a write nothing is asked but its own sql');
+    return work();
+  };
   const write = <T>(work: (sql: Sql) => Promise<T>) =>
     db.write(async (sql) => {
+      if (db.engine !== 'sqlite') return inside.run(true, () => work(sql));
       let isLate = false;
       const turn = setImmediate(() => {
         isLate = true;
       });
-      const done = await work(sql);
+      const done = await inside.run(true, () => work(sql));
       clearImmediate(turn);
       if (isLate) throw new Error('a write awaited something else than its sql');
       return done;
     });
-  return { ...db, write };
+  return {
+    ...{ ...db, write: (work) => outside(() => write(work)) },
+    all: (text, ...values) => outside(() => db.all(text, ...values)),
+    get: (text, ...values) => outside(() => db.get(text, ...values)),
+    run: (text, ...values) => outside(() => db.run(text, ...values)),
+  };
 }
 
 interface WorldOptions {
