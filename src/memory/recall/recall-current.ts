@@ -1,13 +1,14 @@
 // Which lines of topics are told as they stand: not a state or what a session left of which something newer tells, nor what the user
-// denied since in the same words, nor what holds on another machine, or is of another person, than the session's. Promises: what a
-// person wrote into a topic is always told.
+// denied since in the same words, nor what holds on another machine, or is of another person, than the session's. And what of them
+// agents found out, in the order in which a session is told it. Promises: what a person wrote into a topic is always told; no secret.
 
+import { redact } from '../../base/secrets/redact-text.ts';
 import { subjectsIn, tellsState } from '../../rules/states.ts';
 import { contentWords, isOpposite, sharedPart, withoutDenial } from '../../rules/words.ts';
 import { isOfOnePlace } from '../persons.ts';
-import { editLines, locateLines, mayBeOver, seenOnceOn, withoutMark } from '../text/topic.ts';
+import { editLines, foundOn, locateLines, mayBeOver, seenOnceOn, withoutMark } from '../text/topic.ts';
 import type { KnownLine, UnsortedEntry } from './recall-source.ts';
-import { ageDays } from './recall-topics.ts';
+import { ageDays, countMatches, type RankedTopic } from './recall-topics.ts';
 
 /** What a session left is told so long, and after that on its branch alone. */
 const FRESH_DAYS = 3;
@@ -101,3 +102,42 @@ function statesOver(all: Said[]): Set<Said> {
 /** By which a text tells that something came to its end. */
 const END =
   /(?<!\p{L})(?:(?:was|is|are|were|been|got|now) (?:\p{L}+ )?(?:merged|pushed|released|closed|deployed|published|reviewed|approved|done|finished|fixed|green)|merged|landed|zusammengeführt|erledigt|abgeschlossen|fusionné|terminado)(?!\p{L})/iu;
+
+// What agents found out.
+
+/** What an agent found out, as it is told; `path`: empty for what no night has sorted. */
+interface Lesson {
+  path: string;
+  line: string;
+}
+
+/** What agents found out, each with its topic: what is near first, by turns with the newest. */
+export async function lessonsIn({
+  ranked,
+  unsorted,
+  about,
+}: {
+  ranked: readonly RankedTopic[];
+  unsorted: readonly UnsortedEntry[];
+  /** Words that tell what the session is about. */
+  about: string[];
+}): Promise<Lesson[]> {
+  const sorted = ranked.flatMap(({ path, text }) =>
+    (text.includes('Found by the agent, ') ? locateLines(text) : []).flatMap((line) => {
+      const day = foundOn(line.text);
+      const over = mayBeOver(line.text) ? ', may be over' : '';
+      return day === undefined ? [] : { path, day, over, text: withoutMark(line.text) };
+    }),
+  );
+  const fresh = unsorted.flatMap(({ found, day, text }) => (found ? { path: '', day, over: '', text } : []));
+  const newest = [...fresh, ...sorted].sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
+  const scores = new Map(newest.map((each) => [each, countMatches(`${each.path} ${each.text}`, about)]));
+  const scoreOf = (each: (typeof newest)[number]) => scores.get(each) ?? 0;
+  const near = newest.filter((each) => scoreOf(each) > 0).sort((a, b) => scoreOf(b) - scoreOf(a));
+  const inTurn = new Set(newest.flatMap((each, at) => [...near.slice(at, at + 1), each]));
+  const said = [...inTurn].map(async ({ path, day, over, text }) => {
+    const { text: clean } = await redact(text);
+    return { path, line: `- ${clean} (${path === '' ? '' : `${path}; `}found by the agent, ${day}${over})\n` };
+  });
+  return Promise.all(said);
+}

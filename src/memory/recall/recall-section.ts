@@ -8,8 +8,7 @@ import { mostThat } from '../../base/text/wording.ts';
 import type { MemoryType } from '../memory-types.ts';
 import { bodyStart } from '../text/frontmatter.ts';
 import { editLines, foundOn, lineId, locateLines, parseTopic, partSeenOnce, seenOnceOn } from '../text/topic.ts';
-import { currentOf } from './recall-current.ts';
-import { lessonsIn } from './recall-lessons.ts';
+import { currentOf, lessonsIn } from './recall-current.ts';
 import type { RecallSource, UnsortedEntry } from './recall-source.ts';
 import {
   type About,
