@@ -85,13 +85,7 @@ export function screenTopic({ path, text }: { path: string; text: string }): For
   // What is one line to a reader may be several in the file; a comment is none to a reader, but one to a model.
   const read = lineNumbers(text).map(({ first, text: said }) => ({ line: first, text: said }));
   const head = [description, name].map((said) => ({ line: 1, text: said }));
-  const judged = new Map<string, boolean>();
-  const speaks = (said: string) => {
-    const known = judged.get(said) ?? (speaksToAgent(said) || hasWrapperTag(said));
-    judged.set(said, known);
-    return known;
-  };
-  const found = [...raw, ...read, ...head].filter(({ text: said }) => speaks(said));
+  const found = [...raw, ...read, ...head].filter(({ text: said }) => speaksToAgent(said) || hasWrapperTag(said));
   return [...new Map(found.map((each) => [each.line, each])).values()].sort((a, b) => a.line - b.line);
 }
 
