@@ -226,7 +226,8 @@ async function openInEditor(app: App, call: ShowCall): Promise<void> {
   if (!shown) return endAs(openEditor(editor, place));
   const asked = { memory: memory.id, path: shown.path, open: () => openEditor(editor, place) };
   const { isFine, job } = await app.editInPlace(asked);
-  await noteSaved(app, { job, options, nothing: 'Nothing was saved yet; what you save later is kept too.' });
+  const nothing = isFine ? 'Nothing was saved yet; what you save later is kept too.' : 'Nothing was saved.';
+  await noteSaved(app, { job, options, nothing });
   endAs(isFine);
 }
 

@@ -6,7 +6,7 @@ import type { RememberReport } from '../../jobs/edit.ts';
 import type { ForgetReport, Meant } from '../../jobs/forget.ts';
 import { AppError } from '../base/errors.ts';
 import { agentOfShell, type ShellAgent } from '../base/process.ts';
-import { didYouMean } from '../base/text/wording.ts';
+import { didYouMean, sayCount } from '../base/text/wording.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { MEMORY_TYPES, type MemoryType } from '../memory/memory-types.ts';
 import { shortId } from '../memory/short-ids.ts';
@@ -55,7 +55,7 @@ yourself becomes yours when the session is read.`,
       print(told);
       if (scope === 'user' && !app.config.userScope)
         note('No session is told of it until nocturne config userScope true.');
-      if (report.redacted > 0) note(`Secrets were taken out of the words: ${report.redacted}.`);
+      if (report.redacted > 0) note(`Taken out of the words: ${sayCount(report.redacted, 'secret')}.`);
       if (report.relativeDate)
         note(`“${report.relativeDate}” means something else on another day: better remember it again with the date.`);
     });
@@ -129,7 +129,9 @@ nothing is changed: they are listed, and the exit code is 2.`,
         'bad-input',
         `Nothing in ${placeOf(memory)} is named ${JSON.stringify(target)} or contains it.`,
         {
-          remedy: didYouMean(target, names, 'nocturne list and nocturne search show what is remembered.'),
+          remedy: /:\d+$/.test(target)
+            ? `nocturne show ${target.replace(/:\d+$/, '')} shows its lines.`
+            : didYouMean(target, names, 'nocturne list and nocturne search show what is remembered.'),
         },
       );
     }

@@ -177,8 +177,9 @@ export function describeNothingNew({ left, days }: Pick<Backlog, 'left' | 'days'
     ([why, count]) => `${sayCount(count, 'session')} ${count === 1 ? 'is' : 'are'} left alone: ${why}`,
   );
   const what = others.length > 0 ? 'every other session' : 'every session';
-  const when = since === undefined ? ` of the last ${sayCount(days, 'day')}` : '';
-  return [`Nothing new: ${what}${when} that was found was read.`, ...others].join('\n');
+  const [when, further] =
+    since === undefined ? [` of the last ${sayCount(days, 'day')}`, '; --since looks further back'] : ['', ''];
+  return [`Nothing new: ${what}${when} that was found was read${further}.`, ...others].join('\n');
 }
 
 const MOST_SHOWN = 20;

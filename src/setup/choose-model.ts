@@ -243,7 +243,7 @@ function othersThan(name: ProgramName, { agents }: Pick<Around, 'agents'>): stri
 }
 
 function sayDay(day: DayUse): string {
-  if (day === null) return 'how much is not known: there are no recent sessions to estimate it from';
+  if (day === null) return 'how much is not known: there are no sessions to be read to estimate it from';
   const { microUsd } = day;
   const size = saySize(day);
   const all = microUsd === null ? size : `about $${(microUsd / 1_000_000).toFixed(2)} (${size})`;

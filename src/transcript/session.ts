@@ -52,7 +52,7 @@ export async function openSession(path: string, options: OpenOptions = {}): Prom
       throw new AppError('bad-input', `${path} is a directory.`, { remedy: 'Give the session file itself.' });
     }
     throw new AppError('transcript-gone', `There is no transcript at ${path}.`, {
-      remedy: 'Agents delete old sessions; what was kept of this one stays.',
+      remedy: 'Where the path is right its agent deleted it; what was kept of it stays.',
     });
   }
   const { format, reading } = openReading(file.path);

@@ -241,6 +241,7 @@ test('forget of a text that may mean several things lists them with their ids an
   expect(await nocturne('forget', entry.id.slice(0, 10), '--yes')).toMatchObject({ code: 0 });
   const stderr = expect.stringContaining('nocturne search');
   expect(await nocturne('forget', 'nowhere said')).toMatchObject({ code: 1, stderr });
+  expect((await nocturne('forget', 'hosts:99')).stderr).toContain('nocturne show hosts shows its lines.');
 });
 
 test('a secret in the instructions of any command is in no byte of the memory and the home', async () => {

@@ -71,7 +71,7 @@ test('the number of a bank card is kept of no session and no word, and one that 
   const { nocturne } = await world();
   await nocturne('learn', aSession(['Remember that their bank card 4111 1111 1111 1111 expires in May.']).path);
   const said = await nocturne('remember', 'The card of the office is 5555-5555-5555-4444.');
-  expect(said.stderr).toContain('Secrets were taken out of the words: 1.');
+  expect(said.stderr).toContain('Taken out of the words: 1 secret');
   await nocturne('remember', 'The tests pay with the card 4242 4242 4242 4242.');
   const kept = (await nocturne('search', 'card')).stdout + (await nocturne('list', '--sessions')).stdout;
   expect(kept).toContain('Remember that their bank card [redacted:card] expires in May.');
