@@ -60,7 +60,9 @@ async function extractNow(app: App, transcripts: string[], options: LearnOptions
   for (const [index, transcript] of transcripts.entries()) {
     const bar = progress(`reading session ${index + 1} of ${transcripts.length}`);
     const request = { transcript, name, ended: !live, instructions };
-    const report = await app.extract({ ...request, takeUp: ['undone', 'declined'] }).finally(() => bar.stop());
+    const report = await app
+      .extract({ ...request, takeUp: ['undone', 'declined', 'gave_up'] })
+      .finally(() => bar.stop());
     await printExtract(app, report, { ...options, here });
     outcomes.push(report.outcome);
     if (report.memory) memories.add(report.memory);
@@ -112,7 +114,7 @@ const dream: CommandSpec<DreamOptions> = {
     MODEL,
     INSTRUCTIONS,
   ],
-  json: `{ outcome, operations: [{ kind, entries, topic, reason }], proposals, topics, indexLines, indexBytes, spend, shared?, error? }; with --later ${LATER_JSON}`,
+  json: `{ outcome, operations: [{ kind, entries, topic, reason }], proposals, spend, shared?, error? }; with --later ${LATER_JSON}`,
   examples: ['dream --memory ./memory --json', 'dream --later && nocturne worker --once'],
   async inApp(app, call) {
     const { dryRun, instructions, later } = call.options;

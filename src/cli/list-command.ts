@@ -8,10 +8,10 @@ import { statNow } from '../base/files/files.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { DAY_MS, timeOf } from '../base/time.ts';
 import { lookInto } from '../memory/commit.ts';
-import { entriesAmong, entriesWhere, stateWord } from '../memory/entries.ts';
+import { entriesAmong, entriesWhere } from '../memory/entries.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import type { FileText } from '../memory/memory-files.ts';
-import { type Disposition, MEMORY_TYPES, type MemoryType } from '../memory/memory-types.ts';
+import { MEMORY_TYPES, type MemoryType } from '../memory/memory-types.ts';
 import { isCheckedIn } from '../memory/paths.ts';
 import { scopeDir } from '../memory/places.ts';
 import { searchMemories } from '../memory/search.ts';
@@ -20,9 +20,8 @@ import { logDay, logPath, parseLog } from '../memory/text/daily-log.ts';
 import { cutDescription } from '../memory/text/index-file.ts';
 import { isTopicPath, parseTopic } from '../memory/text/topic.ts';
 import { EXIT, note, print, printTable, style } from '../terminal/output.ts';
-import { dayAmong, sayFate, sayWhen } from '../terminal/phrases.ts';
+import { dayAmong, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
-import { refusedOf } from '../worker/session-fate.ts';
 import { type NamedSession, namesOf, placeOf, sayHere, whoseMemory } from '../worker/whose-memory.ts';
 import { type CommonOptions, isNamed, MEMORY, memoriesFor, memoryHere, wholeFrom } from './cli-options.ts';
 import { stateOf } from './printer.ts';
@@ -245,18 +244,11 @@ async function taughtIn({ db }: App, of: MemoryRow, limit: number) {
 
 async function describeTaught(
   { db, config }: App,
-  { row, session, readAt, entries }: TaughtSession,
+  { session, readAt, entries }: TaughtSession,
   { name, about }: NamedSession = { name: null, about: '' },
 ): Promise<string> {
-  const states = await db.all<{ state: string }>(
-    "select distinct case when state = 'skipped' then reason else state end as state from turn where session = ?",
-    row,
-  );
-  const fates = states.map(({ state }) => stateWord(state));
-  const fate = TOLD_FIRST.find((each) => fates.includes(each));
-  const refused = entries.length > 0 || fate ? [] : await refusedOf(db, [row]);
-  const taught = entries.length > 0 ? sayCount(entries.length, 'entry') : sayFate(fate, refused.length);
-  const why = refused.length > 0 ? 'nocturne why ' : '';
+  const taught = entries.length > 0 ? sayCount(entries.length, 'entry') : 'nothing kept';
+  const why = entries.length > 0 ? '' : 'nocturne why ';
   return [
     style('bold', name ?? 'A session without a name'),
     `  ${about}; read ${sayWhen(readAt, config)}: ${taught} (${why}${await shortId(db, 'session', session)})`,
@@ -266,7 +258,5 @@ async function describeTaught(
     }),
   ].join('\n');
 }
-
-const TOLD_FIRST: Disposition[] = ['gave-up', 'undone', 'assumed', 'main-agent', 'private', 'declined'];
 
 export const commands: CommandSpec[] = [list, search];

@@ -14,7 +14,6 @@ import { type MemoryRow, memoryRow } from '../memory/memories.ts';
 import { sayOp, sayOperations } from '../memory/memory-types.ts';
 import { sessionRow } from '../memory/session-rows.ts';
 import { shortId } from '../memory/short-ids.ts';
-import { isTopicPath } from '../memory/text/topic.ts';
 import { note, type Printing, print } from '../terminal/output.ts';
 import { sayOutcome, sayTokens } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
@@ -127,18 +126,7 @@ export async function printDream(
   });
   const told = { ...rest, operations };
   const spend = await usageOf(app.db, report.job ?? '');
-  if (json) {
-    const files = index === null ? [] : (await app.files(memory).list({ content: false })).items;
-    const topics = files.flatMap((file) => ('path' in file && isTopicPath(file.path) ? [file.path] : []));
-    return print({
-      ...told,
-      topics,
-      indexLines: index?.lines ?? 0,
-      indexBytes: index?.bytes ?? 0,
-      spend,
-      ...(shared && { shared }),
-    });
-  }
+  if (json) return print({ ...told, spend, ...(shared && { shared }) });
   const summary = sayOperations(report.operations);
   // A dream that did not come so far has not counted them.
   const size = index && index.topics > 0 ? `; ${sayCount(index.topics, 'topic')}` : '';

@@ -205,7 +205,7 @@ const cost: CommandSpec<CommonOptions & { month?: string }> = {
       { parse: parsed((text) => (isDay(`${text}-01`) ? text : undefined), 'Give a month as YYYY-MM.') },
     ],
   ],
-  json: '{ month, restoredAt, today, total, plan, forecast, days: [{ day, usd, tokens, requests, unfinished }], projects: [{ memory, project, … }], kinds: [{ kind, jobs, … }], models: [{ model, prices, isPriced, … }], unfinished }, each with { usd, tokens, requests }',
+  json: '{ month, restoredAt, today, total, plan, forecast, days: [{ day, usd, tokens, requests, unfinished }], projects: [{ memory, project, … }], kinds: [{ kind, jobs, … }], models: [{ model, isOnPlan, … }], unfinished }, each with { usd, tokens, requests }',
   more: `A day's total is what the limits count. Where it is more than all jobs together, the rest is shown as ${UNFINISHED}: of jobs that were stopped or still run, or whose answer never came. Models without a price are counted in tokens only.`,
   examples: ['cost', 'cost --month 2026-10'],
   async inApp(app, call) {

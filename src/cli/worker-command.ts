@@ -6,18 +6,14 @@ import { AppError } from '../base/errors.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { formatIn } from '../base/time.ts';
 import { memoryRow } from '../memory/memories.ts';
-import { sessionRow } from '../memory/session-rows.ts';
 import { wholeId } from '../memory/short-ids.ts';
 import { closeBreaker, gateOf } from '../queue/breaker.ts';
-import { type InboxRow, put } from '../queue/inbox.ts';
 import { reopenDay } from '../queue/spend.ts';
-import { environmentOf } from '../queue/swept.ts';
 import { dismiss, listWork, retry as retryRows, type WorkRow } from '../queue/waiting-work.ts';
 import { allWorkers } from '../queue/workers.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
-import { plainly, sayFate, sayOutcome } from '../terminal/phrases.ts';
+import { plainly, sayOutcome } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
-import { refusedOf } from '../worker/session-fate.ts';
 import type { WorkResult } from '../worker/work-item.ts';
 import { runWorker } from '../worker/worker.ts';
 import { type CommonOptions, isNamed, MEMORY, MODEL, memoryKept, withApp } from './cli-options.ts';
@@ -73,7 +69,7 @@ function work(call: Call<WorkerOptions>): Promise<void> {
         const { memory, key, ...rest } = result;
         const names = await workNames(app, result);
         if (json) print({ memory: names.place, ...rest, key: names.key });
-        else note(await describeResult(app, result, names));
+        else note(describeResult(app, result, names));
       });
     };
     if (!once && process.stderr.isTTY) note('Waiting for work; Ctrl-C ends it. nocturne tells what waits.');
@@ -115,17 +111,13 @@ function toSecond(instant: string, zone: string): string {
   return formatIn(instant, zone, 'yyyy-MM-dd HH:mm:ss');
 }
 
-async function describeResult(
-  { config, db }: App,
-  { key, outcome, delayedUntil, reason }: WorkResult,
+function describeResult(
+  { config }: App,
+  { outcome, delayedUntil, reason }: WorkResult,
   { name, place }: Awaited<ReturnType<typeof workNames>>,
-): Promise<string> {
-  const refused = outcome === 'nothing-worth-keeping' ? await refusedOf(db, [key]) : [];
-  const { length } = refused;
-  const did =
-    length > 0 ? `${sayFate(null, length)} (${name.replace('session', 'nocturne why')})` : sayOutcome(outcome);
+): string {
   const later = delayedUntil ? `, again at ${toSecond(delayedUntil, config.zone)}` : '';
-  return `${name}: ${did}${later}${reason ? ` (${plainly(reason, config)})` : ''} [${place}]`;
+  return `${name}: ${sayOutcome(outcome)}${later}${reason ? ` (${plainly(reason, config)})` : ''} [${place}]`;
 }
 
 /** Aborts at the first SIGTERM or SIGINT; the second ends the process at once. */
@@ -165,20 +157,18 @@ const retry: CommandSpec<RetryOptions, [string[]]> = {
   },
 };
 
-type Work = Pick<InboxRow, 'kind' | 'key' | 'memory'> & Partial<InboxRow>;
-
 async function tryAgain(app: App, names: string[], options: RetryOptions): Promise<void> {
   const { db, clock } = app;
   const { failed, dismiss: isDismissed = false, json } = options;
   const memory = isNamed(options) ? (await memoryKept(app)).id : undefined;
   const listed = await listWork(db, { memory });
   const isAsked = ({ state, code }: WorkRow) => state === 'failed' || (!isDismissed && code !== null);
-  const meant = new Set<Work>(failed ? listed.filter(isAsked) : []);
+  const meant = new Set(failed ? listed.filter(isAsked) : []);
   for (const name of names) for (const each of await workCalled(app, name, listed)) meant.add(each);
   const now = clock.now();
   for (const each of meant) {
-    if (isDismissed) await dismiss(db, each.id as number);
-    else await putAgain(app, each, now);
+    if (isDismissed) await dismiss(db, each.id);
+    else await retryRows(db, [each.id], now);
     const of = each.memory === null ? null : await memoryRow(db, each.memory);
     const { key, name, place } = await workNames(app, { ...each, memory: of });
     const did = isDismissed ? 'is off the list' : 'waits';
@@ -191,29 +181,17 @@ async function tryAgain(app: App, names: string[], options: RetryOptions): Promi
   await reopenDay(db);
 }
 
-/** The listed work of this name; of a session that is not listed any more, what was given up. */
-async function workCalled({ db }: App, name: string, listed: WorkRow[]): Promise<Work[]> {
+/** The listed work of this name. */
+async function workCalled({ db }: App, name: string, listed: WorkRow[]): Promise<WorkRow[]> {
   const whole = await wholeId(db, 'session', name);
-  const sessions = await db.all<{ id: string; memory: string; givenUp: number }>(
-    `select s.id, s.memory, (select count(*) from turn t where t.session = s.id and t.state = 'gave_up') as "givenUp"
-     from session s where s.name = ? or s.path = ?`,
-    ...[whole, resolve(name)],
-  );
+  const select = 'select id from session where name = ? or path = ?';
+  const sessions = await db.all<{ id: string }>(select, whole, resolve(name));
   const ids = new Set([whole, ...sessions.map(({ id }) => id)]);
   const found = listed.filter(({ kind, key }) => ids.has(key) || (kind === 'dream' && name === 'dream'));
   if (found.length > 0) return found;
-  const left = sessions.filter(({ givenUp }) => givenUp > 0);
-  if (left.length > 0) return left.map(({ id, memory }) => ({ kind: 'extract', key: id, memory }));
   throw new AppError('bad-input', `Nothing called ${name} failed or waits.`, {
-    remedy: 'nocturne why SESSION says what became of a session; nocturne lists what failed.',
+    remedy: 'nocturne why SESSION says what became of a session, nocturne learn SESSION reads what was given up of it.',
   });
-}
-
-async function putAgain({ db, machine }: App, { id, kind, key, memory }: Work, now: Date): Promise<unknown> {
-  if (id !== undefined) return retryRows(db, [id], now);
-  const environment = await environmentOf(db, machine, (await sessionRow(db, key))?.path ?? '');
-  const payload = { ended: true, takeUp: ['gave_up'], environment };
-  return db.write((sql) => put(sql, { kind, key, memory: memory ?? undefined, payload, notBefore: now }, now));
 }
 
 export const commands = [worker, retry] as CommandSpec[];

@@ -2,7 +2,6 @@
 // A request without an answer, of a job under way or killed, counts with its upper bound, and is told apart as unfinished.
 // What the offline model was asked is no cost.
 
-import { type Price, priceOf } from '../base/config/prices.ts';
 import { DAY_MS, type Day, dayOf } from '../base/time.ts';
 import type { Sql } from '../db/sql.ts';
 import { restoredIn } from './spend.ts';
@@ -22,7 +21,7 @@ interface Part extends Sum {
   isSettled: number;
 }
 
-type CostDeps = { sql: Sql; now: Date; zone: string; prices?: Record<string, Price>; planRequests?: number };
+type CostDeps = { sql: Sql; now: Date; zone: string; planRequests?: number };
 
 const NOTHING: Sum = { usd: 0, tokens: 0, requests: 0 };
 
@@ -35,7 +34,7 @@ const SELECT = `select made.day, made.job, case when made.job like 'check_%' the
   where made.day >= ? and made.day <= ? and made.model <> 'offline' group by 1, 2, 3, 4, 5, 6, 7 order by 1, 2`;
 
 /** `asked`: an earlier month; default: this one. Rows come dearest first, days in their order, without what is unfinished. */
-export async function monthCost({ sql, now, zone, prices, planRequests }: CostDeps, asked?: string) {
+export async function monthCost({ sql, now, zone, planRequests }: CostDeps, asked?: string) {
   const today = dayOf(now, zone);
   /** `YYYY-MM` */
   const month = asked ?? today.slice(0, 7);
@@ -62,12 +61,9 @@ export async function monthCost({ sql, now, zone, prices, planRequests }: CostDe
     kinds: grouped(settled, 'kind', ({ kind }, of) => {
       return { kind, jobs: new Set(of.map(({ job }) => job)).size };
     }).sort(dearest),
-    models: grouped(settled, 'model', ({ model }, of) => ({
-      model,
-      prices: [priceOf(model, prices) ?? []].flat(),
-      isPriced: of.some(({ usd }) => usd > 0),
-      isOnPlan: of.every((part) => part.isOnPlan),
-    })).sort(dearest),
+    models: grouped(settled, 'model', ({ model }, of) => {
+      return { model, isOnPlan: of.every((part) => part.isOnPlan) };
+    }).sort(dearest),
     unfinished: unfinished(parts),
   };
 }

@@ -5,10 +5,8 @@ import { sep } from 'node:path';
 import { formatDistanceStrict } from 'date-fns/formatDistanceStrict';
 import type { Config } from '../base/config/config.ts';
 import { AppError } from '../base/errors.ts';
-import { sayCount } from '../base/text/wording.ts';
 import { DAY_MS, type Day, dayOf, formatIn, isDay } from '../base/time.ts';
 import type { KeptEntry } from '../memory/entries.ts';
-import type { Disposition } from '../memory/memory-types.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -108,20 +106,6 @@ function dayFrom(given: string, { now, zone, days }: { now: Date; zone: string; 
   throw new AppError('bad-input', `${JSON.stringify(given)} is not a day.`, {
     remedy: `Use YYYY-MM-DD, today, yesterday or -1${days.length > 0 ? `; the latest is ${days.at(-1)}` : ''}.`,
   });
-}
-
-const FATES: Partial<Record<Disposition, string>> = {
-  'gave-up': 'given up',
-  undone: 'undone',
-  'main-agent': 'the agent kept it itself',
-  private: 'private, not read',
-  declined: 'from before set-up, not read',
-};
-
-/** What became of a session that taught nothing. `refused`: how much code refused of what a model proposed. */
-export function sayFate(fate: Disposition | undefined | null, refused = 0): string {
-  const nothing = `nothing kept, ${sayCount(refused, 'proposal')} of the model refused`;
-  return (fate && FATES[fate]) ?? (refused > 0 ? nothing : 'nothing worth keeping');
 }
 
 const SPEAKERS: Record<string, string> = {

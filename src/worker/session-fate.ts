@@ -182,7 +182,8 @@ async function nextOf(app: App, { turns, item, at, left, ...found }: Found): Pro
   if (off !== null && pending + open + declined > 0) return `Nothing by itself: ${off}. ${byName}`;
   if (pending > 0) return `${say(pending, ['waits', 'wait'])} to be read. Now: nocturne learn ${found.transcript}`;
   if (open > 0) return `${sayCount(open, 'turn')} may still go on, and is read once the session ended or is quiet.`;
-  if (gaveUp > 0) return `Nothing by itself: ${say(gaveUp, ['was', 'were'])} given up. nocturne retry ${found.session}`;
+  if (gaveUp > 0)
+    return `Nothing by itself: ${say(gaveUp, ['was', 'were'])} given up. nocturne learn ${found.transcript}`;
   if (declined > 0)
     return `Nothing by itself: ${say(declined, ['is', 'are'])} from before set-up. nocturne learn ${found.transcript} takes them.`;
   return 'Nothing: all of it was read.';

@@ -67,8 +67,8 @@ test('a month is told by day, project, job and model; all of them sum up to what
     ],
     kinds: [{ kind: 'extract', jobs: 3, usd: two, tokens: 33_000, requests: 3 }],
     models: [
-      { model: 'priced', prices: [PRICE], isPriced: true, usd: two, tokens: 22_000 },
-      { model: 'unpriced', prices: [], isPriced: false, usd: 0, tokens: 11_000 },
+      { model: 'priced', usd: two, tokens: 22_000 },
+      { model: 'unpriced', usd: 0, tokens: 11_000 },
     ],
     unfinished: { usd: 0, tokens: 0, requests: 0 },
   });

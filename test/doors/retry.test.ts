@@ -96,9 +96,8 @@ test('what is dismissed is off the list, and why tells its failure until a perso
   const left = { turns: [{ state: 'gave-up' }], next: expect.stringContaining('given up') };
   expect(await explained()).toMatchObject({ ...left, failure: { state: 'ended' }, isTold: true });
   mend();
-  await testing.nocturne('retry', session.id);
-  expect(await workDue(testing)).toMatchObject([{ outcome: 'nothing-worth-keeping' }]);
-  expect(await explained()).toMatchObject({ failure: null, isTold: false });
+  await testing.nocturne('learn', session.id);
+  expect(await explained()).toMatchObject({ turns: [{ state: 'nothing' }], failure: null, isTold: false });
 });
 
 test('what is off the list is tried again by the model that its own session names', async () => {
@@ -107,8 +106,7 @@ test('what is off the list is tried again by the model that its own session name
   hookTells(testing, session, { event: 'SessionStart', environment: { NOCTURNE_MODEL: 'its-own' } });
   mend();
   await workDue(testing);
-  await testing.nocturne('retry', session.id);
-  expect(await workDue(testing)).toMatchObject([{ outcome: 'nothing-worth-keeping' }]);
+  expect((await testing.nocturne('learn', session.id)).stdout).toContain('nothing worth keeping');
   expect(model.requests.at(-1)?.model).toBe('its-own');
 });
 
