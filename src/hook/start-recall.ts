@@ -29,12 +29,8 @@ import { type FoundPlace, keeperOf, type Opened, placesFor } from './recalled-pl
 
 /** What Claude Code takes from a hook; more than that it spills into a file. */
 export const MAX_CHARACTERS = 10_000;
-/** Asking git is worth so much waiting at the start of a session. */
-const TREE_TIMEOUT_MS = 1_000;
-/** What takes longer is not waited for: the database is away, or others write to it. */
-const REACHED_WITHIN_MS = 1_000;
-const ALL_WITHIN_MS = 5_000;
-const NOTED_WITHIN_MS = 1_000;
+/** Of all that a start may take (`startMs`) so much for git, for reaching a database, for noting what was told. */
+const SHARE_OF_STEP = 0.2;
 
 export interface RecallOptions {
   /** Where the session runs. Default: the process's own. */
@@ -81,7 +77,7 @@ async function recallAndSign(config: Config, options: RecallOptions): Promise<Si
   const place = placeFor(config, options);
   try {
     return await within(
-      ALL_WITHIN_MS,
+      config.startMs,
       withDatabase(config, (opened) => build(config, options, { place, opened, notice: opened?.db.trouble })),
     );
   } catch (error) {
@@ -99,13 +95,15 @@ async function withDatabase<T>(config: Config, work: (opened: Opened | null) => 
   const { home, databaseUrl: url, clock } = config;
   if (url === undefined && statNow(databasePath(home)) === null) return work(null);
   const opening = openDatabase({ home, url });
-  const db = await (url === undefined ? opening : within(REACHED_WITHIN_MS, opening)).catch((error) => {
+  const db = await (url === undefined ? opening : within(stepMs(config), opening)).catch((error) => {
     void opening.then((late) => late.close()).catch(() => {});
     throw error;
   });
   const memories = new Memories({ db, home, clock });
   return work({ db, memories }).finally(() => memories.close().then(() => db.close()));
 }
+
+const stepMs = ({ startMs }: Config) => startMs * SHARE_OF_STEP;
 
 function within<T>(ms: number, work: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
@@ -179,7 +177,7 @@ async function build(
     JSON.stringify([request, scope, cwd, isAlone, await timesForgotten(opened, [own, ...beside])]),
   );
   const kept = given && { ...given, request: key.slice(0, 16) };
-  if (opened && given && isAnew) await noted(() => dropRecalled(opened.db, given));
+  if (opened && given && isAnew) await noted(config, () => dropRecalled(opened.db, given));
   const before = opened && kept && !isAnew ? await recalledBefore(opened.db, kept) : null;
   if (before !== null) return { ...result, text: before, isRepeated: true, sign: await sign(before) };
   const offers =
@@ -198,11 +196,12 @@ async function build(
   for (const [place, { topics }] of [[own, found] as const, ...besideOf(beside, found)]) {
     const paths = (those: typeof topics) => those.map(({ path }) => path);
     const uses = { shown: paths(topics), used: paths(topics.filter(({ matches }) => matches)), at };
-    if (opened && place.row && !options.isOnlyAsked) await noted(() => noteUsesOf(opened, place.row?.id ?? '', uses));
+    if (opened && place.row && !options.isOnlyAsked)
+      await noted(config, () => noteUsesOf(opened, place.row?.id ?? '', uses));
   }
   const parts = besideOf(beside, found).map(([{ id: memory }, part]) => ({ ...part, memory }));
   if (opened && kept && found.text !== '')
-    await noted(() => keepRecalled(opened.db, { ...kept, text: found.text, at }));
+    await noted(config, () => keepRecalled(opened.db, { ...kept, text: found.text, at }));
   return { ...result, ...found, beside: parts, sign: await sign(found.text) };
 }
 
@@ -245,8 +244,8 @@ function besideOf<Place extends FoundPlace>(beside: Place[], found: Recall): [Pl
 }
 
 /** What cannot be written down is told all the same. */
-async function noted(work: () => Promise<unknown>): Promise<void> {
-  await within(NOTED_WITHIN_MS, work()).catch(onAppError(() => {}));
+async function noted(config: Config, work: () => Promise<unknown>): Promise<void> {
+  await within(stepMs(config), work()).catch(onAppError(() => {}));
 }
 
 /** How often something was forgotten or redacted in these: what a session was given before that is not given again. */
@@ -313,7 +312,7 @@ function treeAt(config: Config, { cwd, leaveOut }: { cwd: string; leaveOut: stri
   const inside = leaveOut.map((dir) => relative(root, dir).split(sep).join('/'));
   return {
     root,
-    timeoutMs: TREE_TIMEOUT_MS,
+    timeoutMs: stepMs(config),
     environment: config.environment,
     leaveOut: inside.filter((path) => !path.startsWith('..') && path !== ''),
   };

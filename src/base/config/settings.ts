@@ -168,6 +168,8 @@ export const FIXED = {
   jobTokens: 1_000_000,
   /** Tokens that one recall may cost, by an estimate that leaves room for its error. */
   recallTokens: 16_000,
+  /** What a session's start waits for at most: beyond it the database is away, or others write to it. */
+  startMs: 5_000,
   /** Sessions that were sent over HTTP, or to the database that machines share, are kept so many days. */
   sessionDays: 30,
   /** Further arguments for an agent's program as the model. */

@@ -51,16 +51,11 @@ test('a published play is played again without a model; requests that are other 
 });
 
 describe.skipIf(!hasReal)('on the real sessions (../shared/transcripts; skipped where they are not there)', () => {
-  // In the small size one session of one chain. Beside much other work one told otherwise once, and alone it did not: a start
-  // has a second to note what it told.
-  test.each(isDeep ? keptPlays() : keptPlays().slice(0, 1))(
-    '%s tells today what it told',
-    { retry: 3 },
-    async (path) => {
-      const again = await playAgain(path, { sessions: real, parts: { runAgent }, first: isDeep ? undefined : 1 });
-      expect(again.isToldTheSame || again.isShort || again.others > 0).toBe(true);
-    },
-  );
+  // In the small size one session of one chain.
+  test.each(isDeep ? keptPlays() : keptPlays().slice(0, 1))('%s tells today what it told', async (path) => {
+    const again = await playAgain(path, { sessions: real, parts: { runAgent }, first: isDeep ? undefined : 1 });
+    expect(again.isToldTheSame || again.isShort || again.others > 0).toBe(true);
+  });
 
   test.each(CHAINS.filter(({ usedInDevelopment }) => isDeep || usedInDevelopment).map(({ name }) => name))(
     'nothing that is published of %s repeats eight words of a session',

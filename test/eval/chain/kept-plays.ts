@@ -46,6 +46,9 @@ export interface PlayedAgain {
   isToldTheSame: boolean;
 }
 
+/** Of the characters that a session may be told, its memory's path takes some: as many on every machine. */
+const PATH_LENGTH = 42;
+
 /** Plays a published play again. `first`: only so many sessions of it. */
 export async function playAgain(
   path: string,
@@ -53,7 +56,7 @@ export async function playAgain(
 ): Promise<PlayedAgain> {
   const [play, ...answers] = readLines(path) as [KeptPlay, ...Answered[]];
   const { show } = await hiderOfChain(play.chain, sessions);
-  const out = mkdtempSync(join(tmpdir(), 'nocturne-again-'));
+  const out = mkdtempSync(join(tmpdir(), 'nocturne-again-').padEnd(PATH_LENGTH - 6, '-'));
   try {
     const whole = answers.map((answer) => ({ ...answer, body: JSON.stringify(mapStrings(answer.body, show)) }));
     writeFileSync(join(out, 'answers.jsonl'), whole.map((answer) => `${JSON.stringify(answer)}\n`).join(''));

@@ -1,5 +1,6 @@
 // nocturne as a system that is played: its hooks tell, its jobs learn and dream, in a home of the play's own.
 
+import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { addDays } from 'date-fns/addDays';
 import { type Config, loadConfig } from '../../../src/base/config/config.ts';
@@ -10,7 +11,7 @@ import { failureOf } from '../../../src/hook/hook-input.ts';
 import { answerPrompt } from '../../../src/hook/prompt-recall.ts';
 import { answerHook } from '../../../src/hook/start-recall.ts';
 import type { Part } from '../../../src/transcript/messages.ts';
-import { openApp } from '../../../src/worker/compose.ts';
+import { type App, openApp } from '../../../src/worker/compose.ts';
 import type { Link } from './links.ts';
 import { PATIENCE_MS, type System, type SystemAt, type Told } from './system.ts';
 
@@ -18,12 +19,14 @@ type Call = Extract<Part, { kind: 'call' }>;
 
 export function nocturne({ out, model, environment, parts }: SystemAt): System {
   const at = (now: string) => configOf({ out, model, now }, environment);
-  const atNight = async (link: Link, work: (app: Awaited<ReturnType<typeof openApp>>) => Promise<Ended>) => {
-    const app = await openApp(await at(nightAfter(link.endsAt)), parts);
+  const atNight = async (link: Link, work: (app: App) => Promise<Ended>) => {
+    const night = nightAfter(link.endsAt);
+    const app = await openApp(await at(night), parts);
     try {
       const { outcome, error } = await work(app);
       if (error) throw new AppError('server-error', `${link.id}: ${outcome}: ${error.message}`);
     } finally {
+      await setTimes(app, { dir: join(out, 'memory'), night });
       await app.close();
     }
   };
@@ -32,6 +35,18 @@ export function nocturne({ out, model, environment, parts }: SystemAt): System {
     learn: (link) => atNight(link, (app) => app.extract({ transcript: link.path, ended: true })),
     dream: (link) => atNight(link, async (app) => app.dream(await app.memoryFor({}), {})),
   };
+}
+
+/** As if the files of a night were written in it, one behind the other: what changed last is told first, on a fast disk too. */
+async function setTimes({ db }: App, { dir, night }: { dir: string; night: string }): Promise<void> {
+  const rows = await db.all<{ path: string; seq: number }>(
+    'select file.path, version.seq from file join version on version.id = file.head where file.path is not null and version.at = ?',
+    new Date(night).toISOString(),
+  );
+  for (const { path, seq } of rows) {
+    const then = new Date(Date.parse(night) + seq);
+    utimesSync(join(dir, path), then, then);
+  }
 }
 
 interface Ended {
@@ -76,7 +91,7 @@ async function tellAll(
 }
 
 /** A reader may stand behind the model's API, and take their time. */
-const PATIENT = { requestMs: PATIENCE_MS, wallMs: 2 * PATIENCE_MS, jobWallMs: 4 * PATIENCE_MS };
+const PATIENT = { requestMs: PATIENCE_MS, wallMs: 2 * PATIENCE_MS, jobWallMs: 4 * PATIENCE_MS, startMs: PATIENCE_MS };
 
 async function configOf(
   { out, model, now }: { out: string; model: string; now: string },
