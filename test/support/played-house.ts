@@ -18,7 +18,7 @@ export function playedHouse(engine: Engine): (options: HouseOptions) => Promise<
       dir,
       extract: (transcript) => extractInto(row, world, { transcript }, { server, excerptTokens }),
       dream: () => dream({ startedBy: 'person' }, dreamDeps(world, row, { server })),
-      entries: () => world.db.all('select state, text from entry where memory = ? order by at, id', row.id),
+      entries: () => world.db.all('select text from entry where memory = ? order by at, id', row.id),
       async lines() {
         const heads = (await headsOf(world.db, row.id)).filter(({ path }) => path !== null && isTopicPath(path));
         return heads.flatMap(({ path, content }) =>

@@ -1,11 +1,8 @@
 // What a reader answered in the place of a model, kept to be played again: for each request, in order, the session, what
-// it was for, a hash of what was asked, and the answer; and what a reader judged of a play. What quotes a session is kept as
-// a place in its transcript.
+// it was for, a hash of what was asked, and the answer. What quotes a session is kept as a place in its transcript.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { withoutMark } from '../../../src/memory/text/topic.ts';
-import { foldSpace } from '../../../src/rules/quotes.ts';
 import { type Place, showWords, wordsAt } from './places.ts';
 
 export interface CassetteEntry {
@@ -55,37 +52,4 @@ export function mapStrings<T>(value: T, change: (text: string) => string): T {
 /** The words that an entry quotes, from the transcript, where they are known. */
 export function quotesOf({ evidence }: CassetteEntry): { message: string; quote: string }[] {
   return evidence.flatMap(({ message, place }) => (place ? [{ message, quote: wordsAt(place) }] : []));
-}
-
-/** Which reference facts each entry and each line of a topic of a play covers, and whether an entry is true. */
-export interface Judgement {
-  entries: { session: string; text: string; covers: string[]; verdict: string }[];
-  topics: { session: string; text: string; covers: string[] }[];
-}
-
-export function judgementOf(play: string): Judgement {
-  const text = readFileSync(join(import.meta.dirname, `judgement-${play}.json`), 'utf8');
-  const { entries, topics }: Judgement = JSON.parse(text);
-  const whole = <T extends { session: string; text: string }>(judged: T): T => ({
-    ...judged,
-    text: showWords(judged.text, judged.session),
-  });
-  return { entries: entries.map(whole), topics: topics.map(whole) };
-}
-
-/** What a play covered and what came of it today does not: ids of facts; and the traps of the play that are still taken. */
-export function comparedWith(
-  { entries, topics }: Judgement,
-  today: { entries: string[]; lines: string[] },
-): { entries: string[]; topics: string[]; traps: string[] } {
-  // A line is the same with and without the mark of a habit that was seen once.
-  const asCompared = (text: string) => foldSpace(withoutMark(text));
-  const [said, kept] = [new Set(today.entries.map(asCompared)), new Set(today.lines.map(asCompared))];
-  const coveredBy = (judged: Judgement['topics']) => new Set(judged.flatMap(({ covers }) => covers));
-  const lost = (judged: Judgement['topics'], texts: Set<string>) => {
-    const still = judged.filter(({ text }) => texts.has(asCompared(text)));
-    return [...coveredBy(judged).difference(coveredBy(still))];
-  };
-  const traps = entries.filter(({ verdict, text }) => verdict === 'trap' && said.has(asCompared(text)));
-  return { entries: lost(entries, said), topics: lost(topics, kept), traps: traps.map(({ text }) => text) };
 }

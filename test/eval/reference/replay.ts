@@ -23,18 +23,13 @@ const ENTRIES_PER_CALL = 20;
 /** Far more than the longest of the sessions takes (44,000). */
 const WHOLE_SESSION_TOKENS = 4_000_000;
 
-interface Waiting {
-  waiting: Map<string, CassetteEntry>;
-  partly: string[];
-}
-
 /** The jobs over a memory of their own. */
 export interface PlayedHouse {
   /** Where its files stand. */
   dir: string;
   extract(transcript: string): Promise<unknown>;
   dream(): Promise<unknown>;
-  entries(): Promise<{ state: string; text: string }[]>;
+  entries(): Promise<{ text: string }[]>;
   /** Of its topics, by path. */
   lines(): Promise<string[]>;
   close(): Promise<void>;
@@ -61,13 +56,11 @@ export async function replay(
 ) {
   const entries = cassette.flatMap((line) => line.entries ?? []).filter(({ taken }) => taken);
   const waiting = new Map(entries.map((entry) => [foldSpace(entry.text), entry]));
-  const partly: string[] = [];
-  const dreams = cassette.filter(({ kind }) => kind === 'dream');
-  const proposed = dreams.filter(({ operations }) => operations);
+  const proposed = cassette.filter(({ kind, operations }) => kind === 'dream' && operations);
   const heard: string[] = [];
   const server = await startMessagesServer((request) => {
     if (!request.tools.some(({ name }) => name === 'record_entries')) return answerDream(request, proposed);
-    if (request.messages.length === 1) return answerExcerpt(request, { waiting, partly });
+    if (request.messages.length === 1) return answerExcerpt(request, waiting);
     heard.push(lastText(request));
     return request.messages.length > 3 ? says('Done.') : mended(request);
   });
@@ -75,20 +68,16 @@ export async function replay(
   try {
     await jobs.extract(pathOf(fileOfSession(session)));
     await jobs.dream();
-    const rows = (await jobs.entries()).map((row) => ({ ...row, text: withoutMend(row.text) }));
-    const recorded = rows.map(({ text }) => text);
-    const placed = new Set(dreams.flatMap(textsPlaced).map(foldSpace));
-    const leftOver = rows.flatMap(({ state, text }) => (state === 'new' && placed.has(foldSpace(text)) ? [text] : []));
+    const recorded = (await jobs.entries()).map(({ text }) => withoutMend(text));
     const known = new Set(recorded.map(foldSpace));
     const missing = entries.filter(({ text }) => !known.has(foldSpace(text)));
     const lines = await jobs.lines();
     const why = (text: string) =>
       waiting.has(foldSpace(text)) ? 'no excerpt showed what it rests on' : heard.join('\n');
     const refused = [...new Set(missing.map(({ text }) => text))].map((text) => ({ text, why: why(text) }));
-    // `refused`: of what was recorded in the play and is not now, with what the extraction said of it; `partly`: what was
-    // offered on a part of what it rested on; `lines`: of topics after one dream; `leftOver`: entries that operations of the
-    // play name, and of which today's dream takes none.
-    return { entries: recorded, refused, partly, lines, leftOver };
+    // `refused`: of what was recorded in the play and is not now, with what the extraction said of it; `lines`: of topics
+    // after one dream.
+    return { entries: recorded, refused, lines };
   } finally {
     await jobs.close();
     await server.close();
@@ -99,7 +88,7 @@ export async function replay(
  * Records what the excerpt shows the grounds of, and takes it from what is waiting. In the last excerpt also what it shows
  * some grounds of: what the play saw in one excerpt may stand in several.
  */
-function answerExcerpt(request: MessagesRequest, { waiting, partly }: Waiting): ModelReply {
+function answerExcerpt(request: MessagesRequest, waiting: Map<string, CassetteEntry>): ModelReply {
   const input = textOf(request.messages[0]);
   const shown = messagesShown(request).map((message) => ({ ...message, text: foldSpace(message.text) }));
   const [, at, of] = /^\(part (\d+) of (\d+)\)$/m.exec(input) ?? [];
@@ -112,7 +101,6 @@ function answerExcerpt(request: MessagesRequest, { waiting, partly }: Waiting): 
     const isWhole = evidence.length === entry.evidence.length;
     if (!isWhole && (at !== of || evidence.every(({ isContext }) => isContext))) continue;
     waiting.delete(key);
-    if (!isWhole) partly.push(entry.text);
     const inOrder = evidence.toSorted((a, b) => Number(a.isContext) - Number(b.isContext));
     const rests = inOrder.map(({ message, quote }) => ({ message, quote }));
     ready.push({ type: entry.type, strength: entry.strength, text: entry.text, evidence: rests });
@@ -167,12 +155,6 @@ function answerDream(request: MessagesRequest, proposed: CassetteLine[]): ModelR
     return renamed.entries?.length === 0 || renamed.kind === 'hold' ? [] : [renamed];
   });
   return operations.length > 0 ? calls('propose_operations', { operations }) : says('Done.');
-}
-
-/** The entries that a play placed: what it held back (no model can today, and code decides it) is not compared. */
-function textsPlaced({ texts = {}, operations = [] }: CassetteLine): string[] {
-  const held = new Set(operations.flatMap(({ kind, entries = [] }) => (kind === 'hold' ? entries : [])));
-  return Object.entries(texts).flatMap(([id, text]) => (held.has(id) ? [] : [text]));
 }
 
 /** Every list of entries in a value with each id as it is called today, and without those that are not there. */
