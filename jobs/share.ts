@@ -1,7 +1,7 @@
 // Share: statements of one's own memory go into the team's, because a person says so or the settings do.
 //
 // 1. Take the statements: of whole topics, or what a dream changed in them.
-// 2. Look for secrets in every text that would be shared. One refuses all, unless placeholders are to stand for them.
+// 2. Look for secrets in every text that would be shared. One refuses all.
 // 3. In one commit of the team's memory put each statement that stands nowhere there yet into the topic of its name,
 //    with its author; build the index with it. Nothing that stands there is changed, but that what a dream replaced
 //    goes where nobody else shared it.
@@ -10,7 +10,6 @@ import { join } from 'node:path';
 import { type Failure, failureOf, onAppError } from '../src/base/errors.ts';
 import { isDirectory } from '../src/base/files/directories.ts';
 import { readTextNow, writeNew } from '../src/base/files/files.ts';
-import { redact } from '../src/base/secrets/redact-text.ts';
 import { newId, type Sql } from '../src/db/sql.ts';
 import { commit, type FileChange, type Plan, withRows } from '../src/memory/commit.ts';
 import { headAt, headsOf, isPinned } from '../src/memory/file-rows.ts';
@@ -18,17 +17,14 @@ import { enterJob, fileChangesOf } from '../src/memory/job-rows.ts';
 import type { Memories, MemoryRow } from '../src/memory/memories.ts';
 import { withBuiltIndex } from '../src/memory/memory-index.ts';
 import {
-  personalPathsIn,
   readToShare,
-  type SharedPlace,
+  type SharedSecret,
   type ShareSource,
   type Statement,
   secretsIn,
   sharedAlone,
   shareInto,
   type TopicToShare,
-  takeSecretsOut,
-  textsOf,
 } from '../src/memory/text/team-topic.ts';
 import { editLines, isTopicFile, parseTopic, saidId } from '../src/memory/text/topic.ts';
 
@@ -36,8 +32,6 @@ export interface ShareRequest {
   sources: ShareSource[];
   /** Nobody named what is shared: topics that are pinned in the team's memory are left as they are. */
   isUnasked?: boolean;
-  /** Share secrets as placeholders, instead of nothing. */
-  isRedacted?: boolean;
   isDryRun?: boolean;
 }
 
@@ -57,10 +51,7 @@ export interface ShareReport {
   memory: string;
   author: string;
   topics: { path: string; isNew: boolean; lines: string[]; replaced: string[] }[];
-  /** Where one's own files hold secrets; never what they are. */
-  secrets: (SharedPlace & { rule: string })[];
-  /** Where they name directories of a person. */
-  personalPaths: SharedPlace[];
+  secrets: SharedSecret[];
   /** With which it can be undone in the team's memory; null where nothing was changed. */
   job: string | null;
   /** Set by whoever asks git: it leaves the team's memory out of commits. */
@@ -87,29 +78,18 @@ export async function sourcesOfDream(sql: Sql, memory: string, job: string): Pro
 /** Where sharing comes behind other work that is done: what goes wrong is told in the report, and not instead of it. */
 export function orFailed(sharing: Promise<ShareReport>): Promise<ShareReport> {
   const failed = { outcome: 'failed', memory: '', author: '', job: null } as const;
-  const nothing = { topics: [], secrets: [], personalPaths: [] };
-  return sharing.catch(onAppError((error) => ({ ...failed, ...nothing, error: failureOf(error) })));
+  return sharing.catch(onAppError((error) => ({ ...failed, topics: [], secrets: [], error: failureOf(error) })));
 }
 
 /** Contract: every planned ending is the report's `outcome`. */
 export async function share(request: ShareRequest, deps: ShareDeps): Promise<ShareReport> {
   const { dir, author, memories } = deps;
-  const report: ShareReport = {
-    ...{ outcome: 'known', memory: dir, author, job: null },
-    ...{ topics: [], secrets: [], personalPaths: [] },
-  };
+  const report: ShareReport = { outcome: 'known', memory: dir, author, job: null, topics: [], secrets: [] };
   // 1.
   const sharing = request.sources.map(readToShare);
   // 2.
-  for (const topic of sharing) {
-    report.secrets.push(...(await secretsIn(topic)));
-    report.personalPaths.push(...personalPathsIn(topic));
-  }
-  if (report.secrets.length > 0) {
-    for (const topic of sharing) await takeSecretsOut(topic);
-    const isClean = (await redact(sharing.flatMap(textsOf).join('\n'))).found.length === 0;
-    if (!request.isRedacted || !isClean) return { ...report, outcome: 'refused' };
-  }
+  for (const topic of sharing) report.secrets.push(...(await secretsIn(topic)));
+  if (report.secrets.length > 0) return { ...report, outcome: 'refused' };
   // 3.
   if (request.isDryRun && !isDirectory(dir)) {
     report.topics = sharing.map(({ path, statements }) => {

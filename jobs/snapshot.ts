@@ -1,6 +1,6 @@
 // Memory snapshots: topics of a memory that lie in the working tree, for everybody who works there.
 //
-// Create: choose the topics, refuse secrets unless they are taken out, and write the files; the snapshot is entered as applied here, so
+// Create: choose the topics, refuse secrets, and write the files; the snapshot is entered as applied here, so
 // that its next version is a change to it.
 //
 // Apply: read it; then, in one commit beside no dream, add what is missing, update what was not changed since the last one,
@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { AppError, attempt } from '../src/base/errors.ts';
 import { listNames } from '../src/base/files/directories.ts';
 import { removeFile, writeWhole } from '../src/base/files/files.ts';
-import { locateSecrets, redact } from '../src/base/secrets/redact-text.ts';
+import { locateSecrets } from '../src/base/secrets/redact-text.ts';
 import { newId, type Sql } from '../src/db/sql.ts';
 import { commit, type FileChange, lookInto, withRows } from '../src/memory/commit.ts';
 import { rawText } from '../src/memory/edit-text.ts';
@@ -198,16 +198,12 @@ interface CreateRequest {
   tree: string;
   /** Paths of topics; none: all of type `project` and `reference`. */
   topics: string[];
-  /** Take secrets out instead of refusing. */
-  isRedacted: boolean;
 }
 
 export interface CreateReport {
   dir: string;
   id: string;
   topics: string[];
-  /** Topics from which secrets were taken out. */
-  redacted: string[];
   /** Topics that others get only once they trust the snapshot, since a line of theirs tells an agent what to do. */
   commanding: { path: string; line: number; text: string }[];
 }
@@ -217,17 +213,15 @@ export async function createMemorySnapshot(
   request: CreateRequest,
   { memories, memory }: { memories: Memories; memory: MemoryRow },
 ): Promise<CreateReport> {
-  const chosen = await chooseTopics(request.topics, { memories, memory });
+  const topics = await chooseTopics(request.topics, { memories, memory });
   const secrets: { path: string; line: number; rule: string }[] = [];
-  const topics: { path: string; text: string }[] = [];
-  for (const { path, text } of chosen) {
+  for (const { path, text } of topics) {
     secrets.push(...(await locateSecrets(text)).map((secret) => ({ path, ...secret })));
-    topics.push({ path, text: (await redact(text)).text });
   }
-  if (secrets.length > 0 && !request.isRedacted) {
+  if (secrets.length > 0) {
     const places = secrets.map(({ path, line, rule }) => `${path}:${line} (${rule})`).join(', ');
     throw new AppError('refused', `No memory snapshot was made: what looks like a secret is in ${places}.`, {
-      remedy: 'Take it out of the memory with nocturne redact, or leave it out of the snapshot with --redacted.',
+      remedy: 'Take it out of the memory with nocturne redact.',
     });
   }
   const dir = memorySnapshotDir(request.tree);
@@ -249,7 +243,6 @@ export async function createMemorySnapshot(
     dir,
     id: snapshot.id,
     topics: snapshot.topics.map(({ path }) => path),
-    redacted: [...new Set(secrets.map(({ path }) => path))],
     commanding: snapshot.topics.flatMap((topic) => screenTopic(topic).map((line) => ({ path: topic.path, ...line }))),
   };
 }

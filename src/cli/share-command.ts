@@ -46,7 +46,6 @@ import { LINE, topicFile } from './history-command.ts';
 import type { CommandSpec } from './spec.ts';
 
 interface ShareOptions extends CommonOptions {
-  redacted?: boolean;
   dryRun?: boolean;
 }
 
@@ -54,16 +53,12 @@ const share: CommandSpec<ShareOptions, [string[]]> = {
   name: 'share',
   about: "copy topics, or lines of them, into the team's memory, in the repository",
   args: [['<topic...>', 'names or files of topics; TOPIC:LINE: that line alone']],
-  options: [
-    ['--redacted', 'share with secrets replaced; without this, nothing is shared if one is found'],
-    ['--dry-run', 'say what would be shared; change nothing'],
-    ...MEMORY,
-  ],
-  json: '{ outcome, memory, author, topics: [{ path, isNew, lines, replaced }], secrets: [{ path, line, rule }], personalPaths: [{ path, line }], job, isIgnored }',
+  options: [['--dry-run', 'say what would be shared; change nothing'], ...MEMORY],
+  json: '{ outcome, memory, author, topics: [{ path, isNew, lines, replaced }], secrets: [{ path, line, rule }], job, isIgnored }',
   more: 'They are copied into .claude/memory of the working tree; lines that are there already stay. Commit the files with git.',
   examples: ['share project-facts', 'share project-facts:7'],
   async inApp(app, call) {
-    const { redacted, dryRun, json } = call.options;
+    const { dryRun, json } = call.options;
     if (!dryRun) requirePerson(app.config, 'share');
     const cwd = process.cwd();
     refuseInDatabase(app.config);
@@ -83,7 +78,7 @@ const share: CommandSpec<ShareOptions, [string[]]> = {
         return { path, text: await read(path), ...(lines.length === of.length && { only: new Set(ids) }) };
       },
     );
-    const request = { sources, isRedacted: redacted, isDryRun: dryRun };
+    const request = { sources, isDryRun: dryRun };
     const report = await shareWithTeam(app, own, request, { cwd });
     print(json ? report : (await sayShare(app, report, { dryRun })).join('\n'));
     process.exitCode = exitFor([report.outcome]);
@@ -92,14 +87,14 @@ const share: CommandSpec<ShareOptions, [string[]]> = {
 
 /** What was shared with the team, or why nothing was. */
 export async function sayShare({ db }: App, report: ShareReport, { dryRun = false } = {}): Promise<string[]> {
-  const { outcome, memory, author, topics, secrets, personalPaths, job, isIgnored, error } = report;
-  const warnings = personalPaths.map(({ path, line }) => `  note: ${path}:${line} names a personal directory`);
-  if (isIgnored) warnings.push('  note: git ignores it; take .claude out of .gitignore, or nobody else gets it');
+  const { outcome, memory, author, topics, secrets, job, isIgnored, error } = report;
+  const ignored = '  note: git ignores it; take .claude out of .gitignore, or nobody else gets it';
+  const warnings = isIgnored ? [ignored] : [];
   if (outcome === 'failed') return [`share: failed; ${error?.message ?? ''}`];
   if (outcome === 'known') return [`share: nothing new for ${memory}`, ...warnings];
   if (outcome === 'refused') {
     const where = secrets.map(({ path, line, rule }) => `  ${path}:${line} holds a secret (${rule})`);
-    return ['share: refused, nothing was shared; take the secrets out, or give --redacted', ...where, ...warnings];
+    return ['share: refused, nothing was shared; nocturne redact takes secrets out', ...where, ...warnings];
   }
   const lines = topics.flatMap((topic) => [
     `  ${topic.path}${topic.isNew ? ' (new)' : ''}`,
@@ -118,19 +113,19 @@ const snapshot: CommandSpec = {
   about: 'a copy of topics in the repository, for everybody who works there',
 };
 
-const create: CommandSpec<CommonOptions & { redacted?: boolean }, [string[]]> = {
+const create: CommandSpec<CommonOptions, [string[]]> = {
   name: 'snapshot create',
   about: 'copy topics into .claude/memory-snapshot of the working tree, to be committed',
   args: [['[topics...]', 'which (default: all of type project and reference)']],
-  options: [['--redacted', 'take secrets out instead of refusing'], ...MEMORY],
-  json: '{ dir, id, topics, redacted, commanding: [{ path, line, text }] }',
+  options: MEMORY,
+  json: '{ dir, id, topics, commanding: [{ path, line, text }] }',
   more: 'Logs and evidence stay with you.',
   examples: ['snapshot create deploys.md staging.md && git add .claude/memory-snapshot'],
   async inApp(app, call) {
-    const { redacted: isRedacted = false, json } = call.options;
+    const { json } = call.options;
     const topics = call.args[0].map((topic) => topic.replace(/(?:\.md)?$/i, '.md'));
     const at = { memories: app.memories, memory: await app.memoryFor() };
-    const report = await createMemorySnapshot({ tree: treeTop(), topics, isRedacted }, at);
+    const report = await createMemorySnapshot({ tree: treeTop(), topics }, at);
     print(json ? report : describeCreated(report));
     if (report.commanding.length === 0) return;
     note('These lines tell an agent what to do; who applies the snapshot gets their topics only with --trusted:');
@@ -184,11 +179,8 @@ function isOffered({ state }: SnapshotCheck): boolean {
   return state === 'not-applied' || state === 'newer';
 }
 
-function describeCreated({ dir, id, topics, redacted }: CreateReport): string {
-  return [
-    `${id} made: ${sayCount(topics.length, 'topic')} in ${dir}`,
-    ...topics.map((path) => `  ${path}${redacted.includes(path) ? ' (secrets taken out)' : ''}`),
-  ].join('\n');
+function describeCreated({ dir, id, topics }: CreateReport): string {
+  return [`${id} made: ${sayCount(topics.length, 'topic')} in ${dir}`, ...topics.map((path) => `  ${path}`)].join('\n');
 }
 
 function describeApplied({ outcome, snapshot, topics }: ApplyReport): string[] {

@@ -17,10 +17,8 @@ export interface ShareSource {
   replaced?: Set<string>;
 }
 
-const PERSONAL_PATH = /(?:\/(?:home|Users)\/|[A-Za-z]:\\Users\\)[^\s/\\]+/;
-
-/** A place in one's own files, lines from 1. */
-export type SharedPlace = { path: string; line: number };
+/** Where one's own files hold a secret, lines from 1; never what it is. */
+export type SharedSecret = { path: string; line: number; rule: string };
 
 export interface Statement {
   text: string;
@@ -56,14 +54,10 @@ export function readToShare({ path, text, only, replaced = new Set() }: ShareSou
   };
 }
 
-export function textsOf({ description, statements }: TopicToShare): string[] {
-  return [description, ...statements].map(({ text }) => text);
-}
-
-export async function secretsIn(sharing: TopicToShare): Promise<(SharedPlace & { rule: string })[]> {
-  const { path, file, description, statements } = sharing;
-  const secrets: (SharedPlace & { rule: string })[] = [];
-  for (const { text, first, last } of [description, ...statements]) {
+export async function secretsIn({ path, file, description, statements }: TopicToShare): Promise<SharedSecret[]> {
+  const secrets: SharedSecret[] = [];
+  const texts = [description, ...statements];
+  for (const { text, first, last } of texts) {
     const { found } = await redact(text);
     if (found.length === 0) continue;
     const located = await locateSecrets(file.slice(first - 1, last).join('\n'));
@@ -72,17 +66,8 @@ export async function secretsIn(sharing: TopicToShare): Promise<(SharedPlace & {
   }
   if (secrets.length > 0) return secrets;
   // One that runs over several statements.
-  const { found } = await redact(textsOf(sharing).join('\n'));
+  const { found } = await redact(texts.map(({ text }) => text).join('\n'));
   return found.map(({ rule }) => ({ path, line: statements[0]?.first ?? 1, rule }));
-}
-
-export async function takeSecretsOut({ description, statements }: TopicToShare): Promise<void> {
-  for (const each of [description, ...statements]) each.text = (await redact(each.text)).text;
-}
-
-export function personalPathsIn({ path, file, statements }: TopicToShare): SharedPlace[] {
-  const numbers = statements.flatMap(({ first, last }) => file.slice(first - 1, last).map((_, at) => first + at));
-  return numbers.filter((line) => PERSONAL_PATH.test(file[line - 1] ?? '')).map((line) => ({ path, line }));
 }
 
 /** What is shared of a topic. */
