@@ -93,7 +93,7 @@ export async function propose(asked: Asked, deps: ProposeDeps): Promise<Proposed
   const read = (operation: Operation) => readNamed(operation, place);
   const proposed = new ProposedOperations({ context: place.context, limits, read });
   const tool: Tool = { definition: PROPOSAL_TOOL, call: async (input) => replyTo(await proposed.take(input)) };
-  await runWithTools({ memory: deps.memory.id, ...(await requestFor(asked, deps)) }, [tool], deps);
+  await runWithTools(await requestFor(asked, deps), [tool], deps);
   return proposed;
 }
 

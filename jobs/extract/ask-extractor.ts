@@ -161,7 +161,7 @@ async function runExtractor(
   });
   const files = new MemoryFiles(deps.memories, memory);
   const ending = await runWithTools(
-    { memory: memory.id, system: system.text, input: input.text },
+    { system: system.text, input: input.text },
     canLookUp ? [record, memoryViewTool((path, range) => viewMemory(files, { path, range }, safe))] : [record],
     { ...deps, spend },
   );

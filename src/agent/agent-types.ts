@@ -21,8 +21,6 @@ export const OFFLINE_LIMITS =
 
 /** Everything one run needs, as plain data. */
 export interface AgentRequest {
-  /** The memory directory that it works for; a process that ran it may run another of the same one. */
-  memory?: string;
   /** A model id of the endpoint, an agent's program (programs/programs.ts), or `OFFLINE_MODEL`. */
   model: string;
   access: ModelAccess;

@@ -2,8 +2,7 @@
 // Promises: never one call more, and none where the tools took all and wait for nothing; a turn's tools run one after
 // another in the model's order; a tool's failure is a result the model can read and mend; every ending the SDK takes for a
 // success although the reply is unfinished (cut, refused, too long) is an AppError, and its tool calls are not run.
-// Never executes a tool itself: the ports do. Neither this file nor what it imports keeps what a run was told: the forked
-// process runs it again and again.
+// Never executes a tool itself: the ports do.
 
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
 import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError';

@@ -170,7 +170,7 @@ export interface AgentDeps {
 
 /** Resolves with how the run ended; what its tools were told is the tools' to answer. */
 export async function runWithTools(
-  ask: Pick<AgentRequest, 'memory' | 'system' | 'input'>,
+  ask: Pick<AgentRequest, 'system' | 'input'>,
   tools: Tool[],
   { agent, runAgent, spend, signal }: AgentDeps,
 ): Promise<AgentEnding> {

@@ -99,8 +99,8 @@ export async function openApp(given: Config, parts: Parts = {}) {
     db.engine === 'sqlite' ? given : { ...given, clock, dayMoneyUsd: undefined, ...(await ceilingsOf(db, given)) };
   const spans = tracing(config.telemetry);
   // Named each: a copy of all settings asks for the zone, which takes a tenth of a start.
-  const { wallMs, environment, childMemoryMb: memoryLimitMb, concurrency: maxIdle } = config;
-  const forked = forkAgent({ wallMs, environment, memoryLimitMb, maxIdle });
+  const { wallMs, environment, childMemoryMb: memoryLimitMb } = config;
+  const forked = forkAgent({ wallMs, environment, memoryLimitMb });
   const runAgent = boundRun(config, spans.run(parts.runAgent ?? forked));
   const startedBy = parts.startedBy ?? 'program';
 
@@ -345,7 +345,6 @@ export async function openApp(given: Config, parts: Parts = {}) {
     },
     redact: async (request: RedactRequest) => (await import('../../jobs/redact.ts')).redact(request, { memories }),
     async close() {
-      forked.close();
       await memories.close();
       await db.close();
     },
