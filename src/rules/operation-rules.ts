@@ -250,7 +250,7 @@ function* lineFaults(line: NewLine, put: Put, night: Night): Faults {
     return yield `the line ${text} cites no entry: only what is left of a line in "out" may, its words in their order, without what changed.`;
   const cited = knownEntries(context, line.entries).map((entry) => withAgain(entry, out));
   if (cited.length < line.entries.length) return;
-  const others = cited.filter(({ by }) => by !== 'human' && by !== 'person');
+  const programs = cited.filter(({ by }) => by !== 'human' && by !== 'person');
   for (const { id, by, person } of isRule ? cited : [])
     if (person || (by !== 'human' && by !== 'person'))
       yield `${id} was not said by the user: it is of type project or reference.`;
@@ -259,7 +259,7 @@ function* lineFaults(line: NewLine, put: Put, night: Night): Faults {
   if (first && !cited.every((each) => isOfOne(first, each)))
     yield `the line ${text} puts words of several people together: ${APART}.`;
   else if (person && !line.text.includes(person)) yield `the line ${text} does not say that ${person} wants it.`;
-  const order = others.length > 0 ? orderIn(line.text) : null;
+  const order = programs.length > 0 ? orderIn(line.text) : null;
   if (order !== null)
     yield `the line ${text} speaks to an agent (${JSON.stringify(order)}): say what is so, or drop the entry.`;
   if (hasWrapperTag(line.text)) yield `the line ${text} holds a tag of this conversation.`;
@@ -285,7 +285,9 @@ function* lineFaults(line: NewLine, put: Put, night: Night): Faults {
   // When it was said parts nothing.
   const said = [...days, ...cited.map(({ at }) => at.slice(0, 10))];
   const dateless = said.reduce((left, day) => left.replaceAll(day, ''), line.text);
-  const apart = /^open:/i.test(line.text) ? null : apartIn(dateless, [...cited, ...carried]);
+  // What was seen to say a line again is of what that is of.
+  const others = cited.filter(({ again = '' }) => !out.has(again));
+  const apart = /^open:/i.test(line.text) ? null : apartIn(dateless, [...others, ...carried]);
   if (apart) yield `the line ${text} puts ${list(apart)} together: keep them apart.`;
   for (const entry of isStated ? [] : cited) {
     const isShown = [...carried, ...cited].every((habit) => habit === entry || isSameHabit(habit.text, entry));

@@ -439,6 +439,11 @@ a denial in other words
 ~ Do not build the site each time.
 put Ask for a look instead of building the site each time.
 
+what was seen to say a line again goes into it, whatever else it names
+- (once) \`cd src && go build\` fails from below: use an absolute path.
+~ (implied, again) \`cd src: no such file\` comes from below: use an absolute path.
+put From below \`cd src && go build\` fails (\`cd src: no such file\`): use an absolute path.
+
 a duplicate names its line
 = Use pnpm.
 ~ Use pnpm.
