@@ -7,17 +7,15 @@ import { formatIn, isDay } from '../base/time.ts';
 import { emptyMemories } from '../memory/memories.ts';
 import { monthCost, type Sum } from '../queue/month-cost.ts';
 import { pausesOf } from '../queue/pauses.ts';
-import type { WorkRow } from '../queue/waiting-work.ts';
 import { allWorkers } from '../queue/workers.ts';
 import { readSettingsOf } from '../setup/settings-file.ts';
 import { fromHome, plainly, sayTime, sayTokens, sayUnknown, sayUsd } from '../terminal/phrases.ts';
 import { nextNight } from '../worker/nightly.ts';
 import { type Need, type Overview, readOverview } from '../worker/overview.ts';
-import { namesOf, whoseMemory } from '../worker/whose-memory.ts';
+import { whoseMemory } from '../worker/whose-memory.ts';
 import { type At, form, type Html, placeCalled, type View, when } from './page-shell.ts';
 
 const MOST_ROWS = 31;
-const MOST_WAITING = 50;
 const PAUSES: [hours: string, said: string][] = [
   ['2', 'for two hours'],
   ['24', 'for a day'],
@@ -32,7 +30,7 @@ export async function costView(at: At): Promise<View> {
     part: 'cost',
     body: html`<h1>Cost and health</h1>
 ${needsSection(at, overview.needs)}
-<div class="columns">${await workSections(at, overview)}${await settingsSection(at)}${await emptySection(at)}</div>
+<div class="columns">${await workSection(at, overview)}${await settingsSection(at)}${await emptySection(at)}</div>
 ${await costSections(at)}`,
   };
 }
@@ -90,41 +88,25 @@ function needsSection(at: At, needs: Need[]): Html {
 function needItem({ text, command }: Need, at: At): Html {
   const said = html`<p class="said">${plainly(text, at.config).replace(/\.$/, '')}.</p>`;
   if (/nocturne review\b/.test(command)) return html`${said}<a class="button primary" href="/changes">Look at it</a>`;
-  if (command === 'nocturne retry --failed') return html`${said}${retryButton(at)}`;
+  if (command === 'nocturne retry --failed')
+    return html`${said}${form(at, { action: '/do/retry', fields: {} }, html`<button class="primary">Try again</button>`)}`;
   const entry = /nocturne why (e_\w+)/.exec(command)?.[1];
   if (entry) return html`${said}<a class="button" href="/search?q=${entry}">Show it</a>`;
   return html`${said}<p class="meta">In a terminal: <code>${command}</code></p>`;
 }
 
-function retryButton(at: At): Html {
-  return form(at, { action: '/do/retry', fields: {} }, html`<button class="primary">Try again</button>`);
-}
-
-async function workSections(at: At, { waiting, failed }: Overview): Promise<Html> {
+async function workSection(at: At, { waiting, failed }: Overview): Promise<Html> {
   const { app, config } = at;
   const workers = await allWorkers(app.db);
   const night = await nextNight(app);
+  const waits = [
+    ...(waiting.length > 0 ? [`${sayCount(waiting.length, 'job')} for the next worker`] : []),
+    ...(failed.length > 0 ? [`${failed.length} failed`] : []),
+  ];
   return html`<section class="card" aria-labelledby="workers"><h2 id="workers">Workers</h2>
 ${workers.length === 0 ? html`<p class="dim">None runs now. The next session's end, or <code>nocturne worker</code>, starts one.</p>` : html`<ul class="plain">${workers.map(({ machine, started_at }) => html`<li>${machine === app.machine ? 'On this machine' : 'On another machine'}, since ${when(started_at, at)}</li>`)}</ul>`}
 <p class="dim">${night <= config.clock.now() ? 'The next night begins as soon as a worker runs.' : html`The next night is ${when(night.toISOString(), at)}.`}</p>
-${waiting.length + failed.length === 0 ? html`<p class="dim">Nothing waits for a worker, and nothing failed.</p>` : ''}
-</section>
-${await workList(at, 'Waits', waiting)}${await workList(at, 'Failed', failed, retryButton(at))}`;
-}
-
-async function workList(at: At, heading: string, all: WorkRow[], button: Html | '' = ''): Promise<Html | ''> {
-  if (all.length === 0) return '';
-  const shown = all.slice(0, MOST_WAITING);
-  const names = await namesOf(
-    at.app,
-    shown.flatMap(({ kind, key }) => (kind === 'extract' ? key : [])),
-  );
-  const items = shown.map(({ kind, key, memory, not_before, error }) => {
-    const what = kind === 'extract' ? `Session ${names.get(key)?.name ?? key.slice(0, 12)}` : kind;
-    const title = placeCalled(at.places, memory)?.title ?? '';
-    return html`<li><span class="said">${what}</span> <span class="meta"><span class="said">${title}</span> ${when(not_before, at)}</span>${error ? html`<p class="meta said">${plainly(error, at.config)}</p>` : ''}</li>`;
-  });
-  return html`<section class="card"><h2>${heading} <small>${all.length}</small></h2><ul class="plain list">${items}</ul>${button}</section>`;
+<p class="dim">${waits.join(', ') || 'Nothing waits for a worker, and nothing failed'}.</p></section>`;
 }
 
 async function settingsSection(at: At): Promise<Html> {

@@ -11,13 +11,12 @@ import {
   type DreamFailure,
   type DreamJob,
   endLate,
-  isKept,
 } from '../../jobs/client-dream.ts';
 import { needsKey } from '../agent/agent-types.ts';
 import { priceOf } from '../base/config/prices.ts';
 import { marks } from '../db/sql.ts';
 import { type MemoryRow, memoryRow } from '../memory/memories.ts';
-import { isSent, sessionsNamed } from '../memory/session-rows.ts';
+import { isSent } from '../memory/session-rows.ts';
 import {
   ApiError,
   forbidden,
@@ -29,7 +28,7 @@ import {
   switchSchema,
 } from './api-shapes.ts';
 import { type Asker, type Call, type Endpoint, endpoint } from './endpoint.ts';
-import { isTeams, isVisible, newestPage } from './visible.ts';
+import { isTeams, isVisible, newestPage, sessionsSeen } from './visible.ts';
 
 const PATH = '/v1/dreams';
 const STATUSES = ['pending', 'running', 'completed', 'failed', 'canceled'] as const;
@@ -155,18 +154,9 @@ async function create(call: Asker, asked: z.output<typeof askedBody>) {
   return dreamShape({ ...job, status: 'pending', error: null, ended_at: null });
 }
 
-/** The row of a session that the caller may read: one that was sent to a store, or of a project; null: it sees none. */
+/** The row of a session that the caller may read, one that was sent before others; null: it sees none. */
 async function sessionSeen(id: string, input: string, call: Asker): Promise<string | null> {
-  const { memories, config } = call.deps;
-  const { db, clock } = memories;
-  const seen = [];
-  for (const row of await sessionsNamed(db, id)) {
-    const store = await memoryRow(db, row.memory);
-    const mayBe = isSent(row)
-      ? isKept(row, { now: clock.now(), days: config.sessionDays })
-      : store?.scope === 'project';
-    if (store && mayBe && isVisible(store, call)) seen.push(row);
-  }
+  const seen = (await sessionsSeen(id, call)).map(({ row }) => row);
   const [first] = seen.toSorted(
     (a, b) => Number(isSent(b)) - Number(isSent(a)) || Number(b.memory === input) - Number(a.memory === input),
   );

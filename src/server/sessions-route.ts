@@ -4,13 +4,12 @@
 
 import { join } from 'node:path';
 import { z } from 'zod';
-import { isKept } from '../../jobs/client-dream.ts';
 import { isAppError } from '../base/errors.ts';
 import { listNames } from '../base/files/directories.ts';
 import { removeFile, writePieces } from '../base/files/files.ts';
 import { isDead, thisProcess } from '../base/process.ts';
 import { newId } from '../db/sql.ts';
-import { type MemoryRow, memoryRow } from '../memory/memories.ts';
+import type { MemoryRow } from '../memory/memories.ts';
 import {
   addPart,
   hasPart,
@@ -19,13 +18,12 @@ import {
   readBody,
   type SentRow,
   sentNamed,
-  sessionsNamed,
   sumOfBody,
 } from '../memory/session-rows.ts';
 import { put } from '../queue/inbox.ts';
 import { ApiError, forbidden, invalid, missing } from './api-shapes.ts';
 import { type Call, type Endpoint, endpoint } from './endpoint.ts';
-import { isTeams, isVisible, refuseArchived, storeNamed } from './visible.ts';
+import { isTeams, refuseArchived, sessionsSeen, storeNamed } from './visible.ts';
 
 const PATH = '/nocturne/v1/sessions';
 
@@ -79,14 +77,10 @@ export function sessionRoutes(): Endpoint[] {
 async function sessionOf(
   call: Call<unknown, { memory_store_id?: string }>,
 ): Promise<{ row: SentRow; store: MemoryRow }> {
-  const { deps, params, query } = call;
-  const { db, clock } = deps.memories;
-  for (const row of await sessionsNamed(db, params.session as string)) {
-    if (!isSent(row) || !isKept(row, { now: clock.now(), days: deps.config.sessionDays })) continue;
-    const store = await memoryRow(db, row.memory);
-    const isMeant = query.memory_store_id === undefined || row.memory === query.memory_store_id;
-    if (store && isMeant && isVisible(store, call)) return { row, store };
-  }
+  const { params, query } = call;
+  const id = query.memory_store_id;
+  for (const { row, store } of await sessionsSeen(params.session as string, call))
+    if (isSent(row) && (id === undefined || row.memory === id)) return { row, store };
   throw missing('session');
 }
 

@@ -2,11 +2,13 @@
 // the server was asked for those. What it does not see is not there for it. And pages of lists, by the key of their last row.
 
 import { hash } from 'node:crypto';
+import { isKept } from '../../jobs/client-dream.ts';
 import type { Db, Value } from '../db/sql.ts';
 import type { By } from '../memory/commit.ts';
-import type { MemoryRow } from '../memory/memories.ts';
+import { type MemoryRow, memoryRow } from '../memory/memories.ts';
 import { MemoryFiles, type OfSecrets } from '../memory/memory-files.ts';
 import { isCheckedIn } from '../memory/paths.ts';
+import { isSent, type SessionRow, sessionsNamed } from '../memory/session-rows.ts';
 import { forbidden, invalid, missing } from './api-shapes.ts';
 import type { Asker, Call } from './endpoint.ts';
 
@@ -42,6 +44,19 @@ export async function storeNamed(id: string, by: Asker): Promise<MemoryRow> {
   const row = await db.get<MemoryRow>('select * from memory where id = ? and deleted_at is null', id);
   if (row && isVisible(row, by)) return row;
   throw missing('memory store');
+}
+
+/** The sessions of a name that a caller may read, the newest first: those that were sent and are kept, and those of projects. */
+export async function sessionsSeen(name: string, by: Asker): Promise<{ row: SessionRow; store: MemoryRow }[]> {
+  const { memories, config } = by.deps;
+  const kept = { now: memories.clock.now(), days: config.sessionDays };
+  const seen = [];
+  for (const row of await sessionsNamed(memories.db, name)) {
+    const store = await memoryRow(memories.db, row.memory);
+    const mayBe = isSent(row) ? isKept(row, kept) : store?.scope === 'project';
+    if (store && mayBe && isVisible(store, by)) seen.push({ row, store });
+  }
+  return seen;
 }
 
 /** The files of it, to be read. */

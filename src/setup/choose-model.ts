@@ -16,7 +16,6 @@ import { sayCount } from '../base/text/wording.ts';
 import { type Db, newId } from '../db/sql.ts';
 import { spendOf } from '../queue/spend.ts';
 import type { Asking, Questions } from '../terminal/output.ts';
-import { fromHome } from '../terminal/phrases.ts';
 import { type FoundProgram, findProgram, programToKeep, withPrograms } from '../worker/model-programs.ts';
 import { type AgentName, findAgent } from './agents/agents.ts';
 import { saySize, type usualDay } from './backlog.ts';
@@ -167,18 +166,16 @@ function programOffer(program: FoundProgram, model: string, around: Around): Off
 
 function keyOffer(around: Around, model: string): Offer {
   const { config } = around;
-  const { access, home, keyCommand } = config;
+  const { access } = config;
   const host = config.baseUrl === undefined && URL.canParse(access.baseURL ?? '') && new URL(access.baseURL ?? '').host;
   const day = around.dayOf(model);
   const least = leastDayUsd({ ...config, model });
   const limit = least ? `; a limit a day (dayMoneyUsd) has to be at least $${least}` : '';
-  const source = statNow(keyPath({ home }))
-    ? `The key in ${fromHome(keyPath({ home }), config)}`
-    : keyCommand
-      ? `The key that ${keyCommand[0]} prints`
-      : hasKeyInShell(config)
-        ? `The key of ${access.apiKey ? 'ANTHROPIC_API_KEY' : 'ANTHROPIC_AUTH_TOKEN'} in this shell`
-        : 'An API key that you type (not shown)';
+  const source = isKept(config)
+    ? 'The key that is kept'
+    : hasKeyInShell(config)
+      ? 'The key of this shell'
+      : 'An API key that you type (not shown)';
   return {
     kind: 'key',
     model,

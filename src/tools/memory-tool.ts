@@ -75,9 +75,6 @@ export interface MemoryToolOptions {
   actor?: string;
 }
 
-/** Of a file, as of a memory over HTTP. */
-const MAX_BYTES = 102_400;
-
 /** The tool for `client.beta.messages.toolRunner({ tools: [memoryTool(files, { mode: 'read-write' })] })`. */
 export function memoryTool(files: MemoryFiles, options: MemoryToolOptions): MemoryTool {
   const commands = memoryCommands(files, options);
@@ -158,7 +155,6 @@ function memoryCommands(files: MemoryFiles, { actor = 'memory' }: MemoryToolOpti
     const make = (current: string | null) => {
       if (current === null) throw refusal(missing);
       edited = edit(current);
-      requireSize(given, current, edited.text);
       return edited.text;
     };
     return commit([{ path, make }], () => done(edited as Edited));
@@ -170,7 +166,6 @@ function memoryCommands(files: MemoryFiles, { actor = 'memory' }: MemoryToolOpti
     async create({ path: given, ...of }) {
       await refuseSecretName(given);
       const { text, note } = await withoutSecrets(of.file_text);
-      requireSize(given, '', text);
       if (given.endsWith('/')) checkFilePath(withinMemory(given));
       const { path, inside } = await placeOf(given);
       const exists = `Error: File ${given} already exists`;
@@ -241,16 +236,6 @@ function memoryCommands(files: MemoryFiles, { actor = 'memory' }: MemoryToolOpti
 function refuseBytes(file: FileText | null): void {
   if (file && Buffer.byteLength(file.text) !== file.size)
     throw refusal(`Error: ${file.path} is not UTF-8 text; the memory tool leaves it alone.`);
-}
-
-function requireSize(path: string, before: string, after: string): void {
-  const bytes = Buffer.byteLength(after);
-  // A file that someone else made too large may be made smaller.
-  if (bytes <= MAX_BYTES || bytes < Buffer.byteLength(before)) return;
-  throw refusal(
-    `Error: File ${path} would have ${bytes.toLocaleString('en')} bytes; at most ${MAX_BYTES.toLocaleString('en')} are allowed. ` +
-      'Keep it shorter, or split it.',
-  );
 }
 
 // What the tools of MCP share: no secret is written that can be known as one, and a text is replaced where it stands once.

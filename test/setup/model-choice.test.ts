@@ -105,7 +105,7 @@ test('a key that is only in the environment is taken with a word that it costs m
     ANTHROPIC_BASE_URL: server.access.baseURL,
   };
   const ended = await runHere(['setup', '--yes'], environment);
-  expect(ended.stdout).toContain('The key of ANTHROPIC_API_KEY in this shell, for claude-opus-5-5: ');
+  expect(ended.stdout).toContain('The key of this shell, for claude-opus-5-5: ');
   expect(ended.stdout).toMatch(
     /It costs money: about \$0\.\d\d \(about [\d,]+ tokens in 2 requests\) on a day like your last ones; a limit a day \(dayMoneyUsd\) has to be at least \$0\.39\./,
   );
