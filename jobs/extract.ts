@@ -133,7 +133,9 @@ export async function extract(request: ExtractRequest, deps: ExtractDeps): Promi
     report.memory = memory.id;
     const userMemory = (await deps.userMemoryFor?.(memory)) ?? null;
     const row = await sessionNamed(db, memory.id, session.id);
-    end = await extractPending({ session, memory, userMemory }, { report, request, deps, row });
+    const { attempts } = request;
+    const begun = { excerptTokens: deps.excerptTokens, attempts, read: new Set<string>() };
+    end = await extractPending({ session, memory, userMemory, report, request, deps, row, ...begun });
   } catch (error) {
     failure = error;
     if (isAppError(error)) end = failedBy(error);
@@ -166,42 +168,46 @@ function faultOf(failure: unknown, { signal }: ExtractDeps) {
   return { outcome: 'failed', error: failureOf(failure) };
 }
 
-type Opened = Pick<Extraction, 'session' | 'memory' | 'userMemory'>;
-
-/** What one extraction is made with, and the report that it fills in; `row`: the session's, once it has one. */
-type Run = { report: OpenReport; request: ExtractRequest; deps: ExtractDeps; row: SessionRow | undefined };
+/** What one extraction is made with, how it goes on, and the report that it fills in. */
+interface Run extends Pick<Extraction, 'session' | 'memory' | 'userMemory'> {
+  report: OpenReport;
+  request: ExtractRequest;
+  deps: ExtractDeps;
+  /** The session's, once it has one. */
+  row: SessionRow | undefined;
+  /** So much is shown at a time. */
+  excerptTokens: number;
+  /** Tries that failed before. */
+  attempts: number | undefined;
+  /** What failed too often. */
+  givenUp?: AppError;
+  /** Some run of the agent was not at its end. */
+  isCutShort?: boolean;
+  /** Turns that a model read. */
+  read: Set<string>;
+}
 
 /** Pass after pass, until nothing is pending. Throws what it failed with, or was given up for. */
-async function extractPending(opened: Opened, run: Run): Promise<ExtractEnd> {
-  const { report, request, deps } = run;
+async function extractPending(run: Run): Promise<ExtractEnd> {
+  const { report, request, deps, session, memory, userMemory } = run;
   const { memories, quietMs, heldCharacters, declinedBefore } = deps;
-  const { session, memory, userMemory } = opened;
   const writable = (await deps.writableFor?.(session, memory)) ?? [memory.id, ...(userMemory ? [userMemory.id] : [])];
   const reopened = new Set(request.reopen);
-  const asked = {
-    ended: request.ended,
-    takeUp: request.takeUp ?? [],
-    reopened,
-    quietMs,
-    heldCharacters,
-    declinedBefore,
-  };
-  let plan: Plan = { excerptTokens: deps.excerptTokens, attempts: request.attempts };
+  const { ended, takeUp = [], instructions } = request;
+  const asked = { ended, takeUp, reopened, quietMs, heldCharacters, declinedBefore, writable };
   let outcome: ExtractEnd['outcome'] = 'nothing-new';
-  const read = new Set<string>();
   for (;;) {
     // 2.
     const at = { memories, memory: memory.id, row: run.row, job: report.job };
-    const sorted = await sortTurns(session, { ...at, ...asked, writable });
+    const sorted = await sortTurns(session, { ...at, ...asked });
     report.openTurns = sorted.unsettled;
     report.unreadableLines = session.unreadableLines;
     const { byCode, pending, later } = sorted;
     if (byCode.length + pending.size === 0) break;
-    const { row, job } = await begin(opened, run);
+    const { row, job } = await begin(run);
     const by = { job, actor: { kind: 'job', id: job }, claim: deps.claim } as const;
-    const { instructions } = request;
-    const spend = deps.spendOf(job);
-    const extraction: Extraction = { ...opened, sessionId: row.id, by, spend, reopened, instructions };
+    const of = { session, sessionId: row.id, memory, userMemory };
+    const extraction: Extraction = { ...of, by, spend: deps.spendOf(job), reopened, instructions };
     // 3.
     if (byCode.length > 0) {
       const ranges = byCode.map(({ range, reason }) => ({ range, state: 'skipped', reason }) as const);
@@ -213,23 +219,17 @@ async function extractPending(opened: Opened, run: Run): Promise<ExtractEnd> {
     }
     if (pending.size === 0) break;
     if (outcome === 'nothing-new') outcome = 'nothing-worth-keeping';
-    // 4. to 6.
-    const failed = await extractExcerpts(extraction, { sorted, plan, read }, run);
-    if (!failed && later === 0) break;
-    if (!failed) continue;
-    // 7.
-    report.pendingTurns = failed.left;
-    plan = await planAgain(failed, { plan, extraction }, run);
-    report.pendingTurns = 0;
+    // 4. to 7.
+    if ((await extractExcerpts(sorted, extraction, run)) && later === 0) break;
   }
-  if (plan.error) throw plan.error;
-  if (plan.isCutShort) return { outcome: 'turn-limit' };
+  if (run.givenUp) throw run.givenUp;
+  if (run.isCutShort) return { outcome: 'turn-limit' };
   return { outcome: report.entries.length > 0 ? 'recorded' : outcome };
 }
 
 /** Enters the job, and the session as it was opened, before the first commit. */
-async function begin({ session, memory }: Opened, run: Run) {
-  const { report, request, deps } = run;
+async function begin(run: Run) {
+  const { report, request, deps, session, memory } = run;
   const { memories, startedBy } = deps;
   const at = memories.clock.now().toISOString();
   const machine = session.isKept ? null : memories.machine;
@@ -245,71 +245,48 @@ async function begin({ session, memory }: Opened, run: Run) {
   return { row: run.row as SessionRow, job: report.job as unknown as string };
 }
 
-/** How the pending turns are shown this time. */
-interface Plan {
-  excerptTokens: number;
-  /** Tries that failed before. */
-  attempts: number | undefined;
-  /** What failed too often, and was given up. */
-  error?: AppError;
-  /** Some run of the agent was not at its end. */
-  isCutShort?: boolean;
-}
-
-type Failed = { error: unknown; touched: TurnRange[]; left: number };
-
-interface PendingTurns {
-  sorted: SortedTurns;
-  plan: Plan;
-  /** Turns that a model read in this run. */
-  read: Set<string>;
-}
-
-/** Excerpt after excerpt, until one fails. What was committed before stays. */
-async function extractExcerpts(
-  extraction: Extraction,
-  { sorted, plan, read }: PendingTurns,
-  { report, deps }: Run,
-): Promise<Failed | null> {
-  const { written } = sorted;
+/** Excerpt after excerpt. Answers false where one failed and it is to be tried again; what was committed before stays. */
+async function extractExcerpts(sorted: SortedTurns, extraction: Extraction, run: Run): Promise<boolean> {
+  const { report, deps } = run;
   let before: Pick<Asked, 'waiting' | 'cited'> = { waiting: [], cited: new Map() };
   // 4.
-  for await (const offered of offerPending(sorted, { ...deps, ...plan })) {
-    const { ranges, touched, left } = offered;
+  for await (const offered of offerPending(sorted, { zone: deps.zone, excerptTokens: run.excerptTokens })) {
     try {
       // 5.
-      const asked = await askExtractor(offered, extraction, { written, before }, deps);
+      const asked = await askExtractor(offered, extraction, { written: sorted.written, before }, deps);
       // 6.
       report.entries.push(...(await commitExtracted(offered, asked, extraction, deps)));
       report.refused.push(...asked.refused);
       before = asked;
-      plan.isCutShort ||= asked.ending === 'turn-limit';
-      for (const { turn } of ranges) read.add(turn.id);
-      report.readTurns = read.size;
+      run.isCutShort ||= asked.ending === 'turn-limit';
+      for (const { turn } of offered.ranges) run.read.add(turn.id);
+      report.readTurns = run.read.size;
     } catch (error) {
-      return { error, touched, left };
+      // 7.
+      report.pendingTurns = offered.left;
+      await goOnAfter(error, offered.touched, extraction, run);
+      report.pendingTurns = 0;
+      return false;
     }
   }
-  return null;
+  return true;
 }
 
-/** How it is tried again at once; throws the error where it is not. */
-async function planAgain(
-  { error, touched }: Failed,
-  { plan, extraction }: { plan: Plan; extraction: Extraction },
-  { report, deps }: Run,
-): Promise<Plan> {
+/** Throws the error where it is not tried again at once. */
+async function goOnAfter(error: unknown, touched: TurnRange[], extraction: Extraction, run: Run): Promise<void> {
   if (!isAppError(error)) throw error;
-  const { attempts, excerptTokens } = plan;
-  if (error.code === 'oversize' && excerptTokens >= 2 * SMALLEST_EXCERPT_TOKENS)
-    return { ...plan, excerptTokens: Math.floor(excerptTokens / 2) };
+  const { attempts, excerptTokens, report, deps } = run;
+  if (error.code === 'oversize' && excerptTokens >= 2 * SMALLEST_EXCERPT_TOKENS) {
+    run.excerptTokens = Math.floor(excerptTokens / 2);
+    return;
+  }
   const isLastTry = attempts !== undefined && isGivenUp(error.code, attempts + 1);
   if (!isLastTry || touched.length === 0) throw error;
   const ranges = touched.map((range) => ({ range, state: 'gave_up', reason: null }) as const);
   await coverRanges(ranges, extraction, deps);
   for (const { turn } of touched) extraction.reopened.delete(turn.id);
   report.gaveUpTurns += touched.length;
-  return { ...plan, attempts: 0, error };
+  Object.assign(run, { attempts: 0, givenUp: error });
 }
 
 // Learn again: what was covered before is extracted again, of a session, of a day, or all. The old entries stay until the new commit
