@@ -50,18 +50,15 @@ export async function commitExtracted(
 ): Promise<ReportedEntry[]> {
   const { session, sessionId, memory, userMemory, by, reopened } = extraction;
   const now = memories.clock.now();
-  const targets = [memory, ...(userMemory ? [userMemory] : [])];
+  const targets = [memory.id, ...(userMemory ? [userMemory.id] : [])];
   const logs = [...new Set(ranges.map(({ turn }) => logPath(dayOf(turn.at ?? now, zone))))];
   // What a turn gave before may stand in any log.
-  const paths = reopened.size > 0 ? 'all' : logs;
+  const paths = reopened.size > 0 ? ('all' as const) : logs;
   const signs = [homeName(session.cwd), authorIn(excerpt.tried)].filter((sign) => sign !== undefined);
   let kept: EntryRow[] = [];
   const plan = async (sql: Sql): Promise<Plan[]> => {
     const dayOfTurn = new Map(ranges.map(({ turn }) => [turn.id, dayOf(turn.at ?? now, zone)]));
-    const isForgotten = await forgottenIn(
-      sql,
-      targets.map(({ id }) => id),
-    );
+    const isForgotten = await forgottenIn(sql, targets);
     const isMarked = await markedMessages(sql);
     const at = ranges[0]?.turn.at ?? now.toISOString();
     await noteOvertaken(sql, memory.id, { lines: overtaken, at, job: by.job });
@@ -70,36 +67,25 @@ export async function commitExtracted(
     const entries = found.flatMap((recorded): EntryRow[] => {
       const day = dayOfTurn.get(recorded.turn);
       const [{ message, quote }] = recorded.evidence as [FoundEntry['evidence'][number]];
-      const {
-        type,
-        strength,
-        text,
-        evidence,
-        changes,
-        again,
-        found,
-        by: speaker,
-        turn,
-        at = now.toISOString(),
-      } = recorded;
+      const { type, text, at = now.toISOString(), ...said } = recorded;
       // What a person had forgotten is dropped without a word: no report reminds them of it.
       if (!day || isMarked(message) || isForgotten({ session: sessionId, text, at, message, quote })) return [];
       const place = type === 'user' && userMemory && !other ? userMemory.id : memory.id;
-      const more = { ...(changes && { changes }), ...(again && { again }), ...(found && { found }) };
-      const said = { type, strength, text, evidence, by: speaker, session: sessionId, turn, at, day, prompt, ...more };
-      const row = { ...said, id: entryId({ message, quote, text }), job: by.job, state: 'new', reason: null } as const;
+      const source = { session: sessionId, at, day, prompt, job: by.job };
+      const id = entryId({ message, quote, text });
+      const row = { ...said, ...source, id, type, text, state: 'new', reason: null } as const;
       return [{ memory: place, ...(other ? saidBy(other, row) : row) }];
     });
     const again = new Set(entries.map(({ id }) => id));
     const standing = new Map<string, EntryRow>();
     const plans: Plan[] = [];
-    for (const { id } of targets) {
+    for (const id of targets) {
       const own = entries.filter((entry) => entry.memory === id);
       const rows = await entriesAmong(sql, id, { column: 'id', of: own.map((entry) => entry.id) });
       for (const row of rows) if (isInLog(row)) standing.set(row.id, row);
       const added = own.filter((entry) => !standing.has(entry.id)).sort(byTime);
       const replaced = (await replaceable(sql, id, { extraction, ranges })).filter((row) => !again.has(row.id));
-      plans.push(planOf({ added, replaced, session: session.id, zone }));
+      plans.push(planOf(added, replaced, { session: session.id, zone }));
     }
     kept = entries.map((entry) => standing.get(entry.id) ?? entry);
     const covered = async (change: Change) => {
@@ -110,12 +96,8 @@ export async function commitExtracted(
     };
     return plans.map((each, at) => (at > 0 ? each : withRows(each, covered)));
   };
-  await commitAll(
-    memories,
-    targets.map(({ id }) => ({ memory: id, paths })),
-    by,
-    plan,
-  );
+  const places = targets.map((id) => ({ memory: id, paths }));
+  await commitAll(memories, places, by, plan);
   for (const { turn } of ranges) reopened.delete(turn.id);
   return kept.map((entry) => reportedEntry(entry, { cited, session, memory }));
 }
@@ -130,17 +112,7 @@ function saidBy<Said extends Omit<EntryRow, 'memory'>>(person: string, said: Sai
   return { ...said, person, text: named, ...(isWant && { type: 'project' }) };
 }
 
-function planOf({
-  added,
-  replaced,
-  session,
-  zone,
-}: {
-  added: EntryRow[];
-  replaced: EntryRow[];
-  session: string;
-  zone: string;
-}): Plan {
+function planOf(added: EntryRow[], replaced: EntryRow[], { session, zone }: { session: string; zone: string }): Plan {
   const gone: EntryRow[] = [];
   // A log names the session as its agent does.
   const inLog = (row: EntryRow) => ({ ...row, session, turn: row.turn ?? '' });

@@ -180,13 +180,13 @@ interface OldTranscript {
   bytes: Buffer[];
 }
 
-export async function takeInFleet({
-  memories,
-  describe,
-}: {
+interface TakingIn {
   memories: Memories;
+  /** What a memory in a directory is. */
   describe(dir: string): { scope: Scope; name: string };
-}): Promise<void> {
+}
+
+export async function takeInFleet({ memories, describe }: TakingIn): Promise<void> {
   const { db, clock, machine } = memories;
   const now = clock.now();
   const at = now.toISOString();
@@ -269,7 +269,7 @@ async function transcriptsIn(sql: Sql): Promise<OldTranscript[]> {
 export async function takeInHome(
   /** The directory of that home. */
   home: string,
-  { memories, describe }: { memories: Memories; describe(dir: string): { scope: Scope; name: string } },
+  { memories, describe }: TakingIn,
 ): Promise<{ place: string; why: string }[]> {
   const path = join(home, 'home.db');
   const left: { place: string; why: string }[] = [];
