@@ -19,7 +19,7 @@ import { EXIT, note, openEditor, print, printRaw, printTable } from '../terminal
 import { sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { placeOf } from '../worker/whose-memory.ts';
-import { type CommonOptions, MEMORY, memoryHere, requirePerson, undoCommand, wholeFrom } from './cli-options.ts';
+import { type CommonOptions, MEMORY, memoryKept, requirePerson, undoCommand, wholeFrom } from './cli-options.ts';
 import type { Call, CommandSpec } from './spec.ts';
 
 const HISTORY_JSON = '{ versions: [{ id, memory, path, operation, actor, at, sha, sizeBytes, … }] }';
@@ -58,7 +58,7 @@ const show: CommandSpec<ShowOptions, [string | undefined]> = {
     if (edit) return openInEditor(app, call);
     const [topic] = call.args;
     if (pin || unpin) return setPinned(app, call, topic ?? call.wrong('name the topic'), !unpin);
-    const memory = (await memoryHere(app)) ?? nothingThere(app, call);
+    const memory = await memoryKept(app);
     if (history) return listHistory(app, memory, call);
     return diff ? showDiff(app, memory, call) : showFile(app, memory, call);
   },
@@ -73,12 +73,6 @@ async function setPinned(app: App, call: ShowCall, topic: string, pinned: boolea
   const changed = job !== null;
   const said = pinned ? `is pinned${changed ? '' : ' already'}` : `${changed ? 'is no longer' : 'was not'} pinned`;
   print(call.options.json ? { path, pinned, changed } : `${path} ${said}.`);
-}
-
-function nothingThere(app: App, { args: [given = 'MEMORY.md'] }: ShowCall): never {
-  throw new AppError('bad-input', `There is no ${given} in ${app.memoryDirOf()}.`, {
-    remedy: 'nocturne list shows the topics.',
-  });
 }
 
 async function listHistory(app: App, memory: MemoryRow, { args: [given], options }: ShowCall): Promise<void> {
@@ -211,7 +205,7 @@ export async function restoreFile(
 /** Opens a file of the memory, or all of it, in the person's editor. */
 async function openInEditor(app: App, call: ShowCall): Promise<void> {
   const { options, args } = call;
-  const memory = (await memoryHere(app)) ?? nothingThere(app, call);
+  const memory = await memoryKept(app);
   const shown = args[0] === undefined ? undefined : await fileThere(app, memory, args[0]);
   const editor = process.stdout.isTTY && !options.json ? app.config.editor : undefined;
   if (memory.dir === null) {

@@ -51,9 +51,8 @@ function toldOf(status: Status) {
   return { ...status, learned };
 }
 
-/** Lines of what was learned, of one project and of all. */
+/** Lines of what was learned of one project. */
 const SHOWN_OF_PROJECT = 3;
-const SHOWN = 9;
 
 const WELCOME = `nocturne is a memory for your coding agents: it reads their sessions when they are over, keeps what matters as Markdown files, and gives it to the next session.
 
@@ -114,22 +113,17 @@ function sayNews({ config }: App, status: Status): string {
     return lookedAt === null || status.all.lastSuccessAt === null
       ? 'Nothing learned from a session yet.'
       : `Nothing new ${since}.`;
-  const groups: string[] = [];
-  let room = SHOWN;
-  for (const group of learned) {
-    const shown = group.entries.slice(0, Math.min(SHOWN_OF_PROJECT, room));
-    room -= shown.length;
-    groups.push(sayLearned(group, shown.length, config));
-  }
+  const groups = learned.map((group) => sayLearned(group, config));
   return [style('bold', `${sayCount(count, 'thing')} learned ${since}`), ...groups].join('\n\n');
 }
 
-function sayLearned({ whose, count, entries }: Learned, shown: number, config: Config): string {
+function sayLearned({ whose, count, entries }: Learned, config: Config): string {
   const when = entries[0] ? `, ${sayWhen(entries[0].learnedAt, config)}` : '';
-  const more = count - shown;
+  const shown = entries.slice(0, SHOWN_OF_PROJECT);
+  const more = count - shown.length;
   return [
     `  ${whose.name}${when}`,
-    ...entries.slice(0, shown).map(({ text }) => `  - ${text}`),
+    ...shown.map(({ text }) => `  - ${text}`),
     ...(more > 0 ? [`  ${more} more:`, `    ${whose.command('nocturne list')}`] : []),
   ].join('\n');
 }

@@ -76,22 +76,20 @@ function teamDirFor(config: Config, { own, cwd }: { own: string | null; cwd: str
   refuseInDatabase(config);
   const place = scopeDir(config, { memory: 'local', cwd });
   const dir = canonicalPath(place);
-  const refuse = (what: string, remedy = 'Share from inside of the repository whose team it is for.') =>
-    new AppError('bad-input', what, { remedy });
   // What a link leads to is not the repository's.
   const link = [dirname(place), place].find((path) => kindOf(path) === 'link');
-  if (link !== undefined && checkoutRoot(cwd) !== null) {
-    const what = `${link} is a link to ${canonicalPath(link)}, so what is there is not the repository's.`;
-    throw refuse(what, `Make ${link} a directory of the working tree to share there.`);
-  }
-  if (!isCheckedIn(dir)) throw refuse(`${cwd} is not in a git repository, so there is no team to share with.`);
-  if (dir === canonicalPath(scopeDir(config, { memory: 'user', cwd })))
-    throw refuse(`${dir} is your own memory for all projects, not a team's.`);
-  if (dir === own)
-    throw refuse(
-      `${dir} is the team's memory: it is what is shared with, so nothing can be shared from it.`,
-      'To share from your own memory leave out --scope local, --memory and NOCTURNE_MEMORY_DIR.',
-    );
+  const whys: [boolean, string][] = [
+    [link !== undefined && checkoutRoot(cwd) !== null, `${link} is a link to ${canonicalPath(link ?? place)}`],
+    [!isCheckedIn(dir), `${cwd} is not in a git repository`],
+    [dir === canonicalPath(scopeDir(config, { memory: 'user', cwd })), `${dir} is your own memory for all projects`],
+    [dir === own, `${dir} is the team's memory itself`],
+  ];
+  const [, why] = whys.find(([isSo]) => isSo) ?? [];
+  if (why)
+    throw new AppError('bad-input', `There is no team to share with: ${why}.`, {
+      remedy:
+        'Share your own memory from inside of the repository whose team it is for; its .claude/memory is a directory.',
+    });
   return dir;
 }
 

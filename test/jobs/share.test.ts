@@ -210,7 +210,7 @@ test('sharing is refused where there is no team, and from the team’s memory it
   await json('share', 'hosts');
   expect(await here('share', 'hosts', '--scope', 'local')).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('nothing can be shared from it'),
+    stderr: expect.stringContaining("is the team's memory itself"),
   });
   expect((await here('share', 'host')).stderr).toContain('hosts');
 });
