@@ -176,18 +176,21 @@ async function nextOf(app: App, { turns, item, at, left, ...found }: Found): Pro
   }
   if (found.unreadable) return 'Nothing: its transcript cannot be read.';
   const count = (state: string) => turns.find((each) => each.state === state)?.turns ?? 0;
-  const say = (of: number, [one, several]: [string, string]) => `${sayCount(of, 'turn')} ${of === 1 ? one : several}`;
-  const [pending, open, declined, gaveUp] = [count('pending'), count('open'), count('declined'), count('gave-up')];
   const off = left?.why ?? (enabled ? null : reason);
-  if (off !== null && pending + open + declined > 0) return `Nothing by itself: ${off}. ${byName}`;
-  if (pending > 0) return `${say(pending, ['waits', 'wait'])} to be read. Now: nocturne learn ${found.transcript}`;
-  if (open > 0) return `${sayCount(open, 'turn')} may still go on, and is read once the session ended or is quiet.`;
-  if (gaveUp > 0)
-    return `Nothing by itself: ${say(gaveUp, ['was', 'were'])} given up. nocturne learn ${found.transcript}`;
-  if (declined > 0)
-    return `Nothing by itself: ${say(declined, ['is', 'are'])} from before set-up. nocturne learn ${found.transcript} takes them.`;
+  if (off !== null && count('pending') + count('open') + count('declined') > 0)
+    return `Nothing by itself: ${off}. ${byName}`;
+  const first = UNREAD.find(([state]) => count(state) > 0);
+  if (first) return `${sayCount(count(first[0]), 'turn')} ${first[1]}. Now: nocturne learn ${found.transcript}`;
+  if (count('open') > 0) return 'Its last turn may still go on, and is read once the session ended or is quiet.';
   return 'Nothing: all of it was read.';
 }
+
+/** What `learn` would read. */
+const UNREAD = [
+  ['pending', 'not read yet'],
+  ['gave-up', 'given up'],
+  ['declined', 'from before set-up, not read'],
+] as const;
 
 /** Why turns in a state would not be shown to the model now. */
 const WHY: Record<string, string> = {

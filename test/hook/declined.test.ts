@@ -51,7 +51,7 @@ test('why says of one turn that it is from before set-up, and how it is taken', 
   const { testing, session } = await declined();
   const { stdout } = await testing.nocturne('why', session.path);
   expect(stdout).toMatch(
-    /1 {2}not read: they are from before set-up.*\n.*1 turn is from before set-up\. nocturne learn /,
+    /1 {2}not read: they are from before set-up.*\n.*1 turn from before set-up, not read\. Now: nocturne learn /,
   );
 });
 
@@ -79,14 +79,15 @@ test('extract takes all of a session, also when something of it was taken since'
   expect(await learned(another.testing, another.session.id)).toHaveLength(1);
 });
 
-test('a session of which all was declined is told as not read, not as one that was worth nothing', async () => {
+test('a session of which all was declined gave nothing, and why says that it was not read', async () => {
   const { testing, session } = await declined();
   const { app, environment } = testing;
   const cwd = '/home/kim/orchard';
   await announceSession(app, { transcript: session.path, cwd, ended: true, isDueNow: true });
   await runHere(['worker', '--once'], environment);
   const { stdout } = await runHere(['list', '--sessions'], environment);
-  expect(stdout).toMatch(/^ {2}.*: from before set-up, not read \(11111111\)$/m);
+  expect(stdout).toMatch(/^ {2}.*: nothing kept \(nocturne why 11111111\)$/m);
+  expect((await runHere(['why', '11111111'], environment)).stdout).toContain('not read: they are from before set-up');
   await runHere(['learn', session.path], environment);
   expect((await runHere(['list', '--sessions'], environment)).stdout).toMatch(/^ {2}.*: 1 entry \(11111111\)$/m);
 });
