@@ -6,19 +6,13 @@ import { missingPaths, missingWords, type TreeSearch } from '../../base/files/wo
 import { redact } from '../../base/secrets/redact-text.ts';
 import { mostThat } from '../../base/text/wording.ts';
 import type { MemoryType } from '../memory-types.ts';
+import { readLines } from '../text/blocks.ts';
 import { bodyStart } from '../text/frontmatter.ts';
+import { INDEX_CAPS } from '../text/index-file.ts';
 import { editLines, foundOn, lineId, locateLines, parseTopic, partSeenOnce, seenOnceOn } from '../text/topic.ts';
 import { currentOf, lessonsIn } from './recall-current.ts';
 import type { RecallSource, UnsortedEntry } from './recall-source.ts';
-import {
-  type About,
-  cutIndex,
-  cutWarning,
-  type NamedThing,
-  namedThings,
-  type RankedTopic,
-  rankTopics,
-} from './recall-topics.ts';
+import { type About, type NamedThing, namedThings, type RankedTopic, rankTopics } from './recall-topics.ts';
 import {
   ALL_BY_PROGRAM,
   idWithoutDay,
@@ -131,13 +125,15 @@ export async function recallPart(request: SectionRequest): Promise<LaidPart> {
   const index = request.hasIndex ? '' : await clean(written);
   if (index.trim() !== '') {
     const laid = await withMarks(index, source);
-    const cut = cutIndex(index, (lines) => {
-      const text = laid(lines);
-      const withRoom = { lines: 0, shownLines: 0, text: text + cutWarningRoom(index) };
-      return isWithin(text, SHARES.index) && fits(bodyOf({ ...part, index: withRoom }));
-    });
-    const text = cut.isCut ? `${laid(cut.text)}\n${cutWarning(cut)}\n` : laid(cut.text);
-    part.index = { lines: cut.lines, shownLines: cut.shownLines, text };
+    const lines = readLines(index).map(({ raw }) => raw);
+    const firstOf = (shownLines: number) => {
+      const cut = shownLines < lines.length ? `${cutHere('MEMORY.md')}\n` : '';
+      const text = `${laid(lines.slice(0, shownLines).join('')).replace(/(?<!\n)$/, '\n')}${cut}`;
+      return { lines: lines.length, shownLines, text };
+    };
+    const isHeld = (count: number) =>
+      isWithin(firstOf(count).text, SHARES.index) && fits(bodyOf({ ...part, index: firstOf(count) }));
+    part.index = firstOf(mostThat(isHeld, Math.min(lines.length, INDEX_CAPS.lines) + 1));
   }
 
   const whose = await source.whose();
@@ -253,7 +249,7 @@ export async function recallPart(request: SectionRequest): Promise<LaidPart> {
   const left = paths.filter(isLeft);
   part.leftOut = leftOutOf(left, (leftOut) => fits(bodyOf({ ...part, leftOut })));
   part.left = { topics: left, more: others, entries: waiting.length - part.entries.length - quoted };
-  // An index of which not even a line fits leaves its warning, for which there may be no room either.
+  // An index of which not even a line fits leaves where it was cut, for which there may be no room either.
   return fits(bodyOf(part)) ? part : NOTHING;
 }
 
@@ -310,11 +306,7 @@ function wholeOf({ head, body, foot }: TopicText): string {
   return `${head}${body}\n${foot}`;
 }
 
-/** As long as the warning can get. */
-function cutWarningRoom(index: string): string {
-  const bytes = Buffer.byteLength(index);
-  return `\n${cutWarning({ text: '', shownLines: bytes, lines: bytes, bytes, isCut: true })}\n\n`;
-}
+const cutHere = (path: string) => `(cut here: read ${path})`;
 
 /** A topic whole, else its first lines where some fit; null where none do. */
 function topicBlock(
@@ -344,7 +336,7 @@ function topicBlock(
   const cut = (count: number) => ({
     head,
     body: lines.slice(0, count).join('\n'),
-    foot: `(cut here: read ${topic.path})\n${foot}`,
+    foot: `${cutHere(topic.path)}\n${foot}`,
   });
   const most = mostThat((count) => fits(cut(count)), lines.length);
   return most > 0 ? { text: cut(most), isCut: true } : null;

@@ -1,16 +1,13 @@
 // Which topics a session is told, most useful first: pinned, matching the query, used, changed lately, then as MEMORY.md has them. Of
 // ten thousand it reads those that MEMORY.md itself names, which a night chose by the same order, and of the others those whose line
-// matches. Also the beginning of MEMORY.md, as much as agents read of it, and which things a text names that can
-// be looked for in a working tree.
+// matches. Also which things a text names that can be looked for in a working tree.
 
-import { mostThat } from '../../base/text/wording.ts';
 import { DAY_MS } from '../../base/time.ts';
 import { COMMON_VERBS, LIGHT } from '../../rules/languages.ts';
 import { contentWords, withoutGivenUp } from '../../rules/words.ts';
 import { isPinned } from '../file-rows.ts';
 import { isMemoryPath } from '../memory-paths.ts';
 import { isMemoryType, type MemoryType } from '../memory-types.ts';
-import { readLines } from '../text/blocks.ts';
 import { bodyStart } from '../text/frontmatter.ts';
 import { INDEX_CAPS, linksIn } from '../text/index-file.ts';
 import { isTopicName } from '../text/topic.ts';
@@ -152,32 +149,6 @@ function namedIn(text: string): Map<string, string> {
   for (const line of text.split('\n'))
     for (const path of line.includes('.md') ? linksIn(line) : []) if (!found.has(path)) found.set(path, line);
   return found;
-}
-
-interface CutIndex {
-  /** Whole lines, the last one ended. */
-  text: string;
-  shownLines: number;
-  lines: number;
-  bytes: number;
-  isCut: boolean;
-}
-
-/** At most 200 lines, and no more than `holds` takes. */
-export function cutIndex(text: string, holds: (part: string) => boolean): CutIndex {
-  const all = readLines(text).map(({ raw }) => raw);
-  const partOf = (count: number) => all.slice(0, count).join('');
-  const shownLines = mostThat((count) => holds(partOf(count)), Math.min(all.length, INDEX_CAPS.lines) + 1);
-  const part = partOf(shownLines);
-  return {
-    text: part === '' || part.endsWith('\n') ? part : `${part}\n`,
-    ...{ shownLines, lines: all.length, bytes: Buffer.byteLength(text), isCut: shownLines < all.length },
-  };
-}
-
-/** What to say below an index that was cut. */
-export function cutWarning({ shownLines, lines, bytes }: CutIndex): string {
-  return `WARNING: MEMORY.md has ${lines} lines and ${bytes} bytes; only its first ${shownLines} lines stand here. Read the file for the rest.`;
 }
 
 /** Whole days since a change; 0 for one that lies in the future. */
