@@ -27,7 +27,7 @@ import {
   type Precondition,
 } from './file-rows.ts';
 import { Change } from './undo-rows.ts';
-import type { Brought, WorkingCopy } from './working-copy.ts';
+import type { WorkingCopy } from './working-copy.ts';
 
 export interface FileChange {
   /** Relative to the memory, with `/`. */
@@ -83,8 +83,6 @@ export interface Committed {
   files: (Head | null)[];
   /** Paths where an edit made past nocturne won over lines of this commit; those are kept as a version. */
   collisions: string[];
-  /** Files of the memory that could not be written yet, and why: that is tried again at the next look. */
-  behind: Brought['behind'];
 }
 
 export interface CommitDeps {
@@ -127,7 +125,7 @@ export async function commitAll(
     // 3.
     const committed = await inTransaction(deps, targets, by, plan);
     // 4.
-    for (const [at, copy] of copies.entries()) Object.assign(committed[at] ?? {}, await copy?.bring());
+    for (const [at, copy] of copies.entries()) committed[at]?.collisions.push(...((await copy?.bring()) ?? []));
     return committed;
   });
 }
@@ -173,7 +171,7 @@ async function inTransaction(
       const heads: (Staged | null)[] = [];
       for (const file of files) heads.push(await stage(file, change, guard));
       await rows?.(change, heads);
-      committed.push({ change: null, files: heads, collisions: [], behind: [] });
+      committed.push({ change: null, files: heads, collisions: [] });
     }
     if (await change.end()) for (const each of committed) each.change = id;
   };

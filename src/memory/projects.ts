@@ -215,7 +215,7 @@ const LEAST_WORDS = 4;
 
 export class Guidance {
   /** By the project's directory: what it says, by id, with the file that says it. */
-  readonly #byProject = new Map<string, Map<string, { file: string; text: string }>>();
+  readonly #byProject = new Map<string, Map<string, string>>();
   readonly #projectOf = new Map<string, string>();
 
   /** Reads the files of the projects that these sessions run in. */
@@ -237,23 +237,18 @@ export class Guidance {
   /** The file that says the same as `text` in the project that the session ran in; undefined where none does. */
   saying(text: string, session: string): string | undefined {
     const project = this.#projectOf.get(session) ?? this.#projectOf.get(session.split('/')[0] ?? '');
-    return project === undefined ? undefined : this.#byProject.get(project)?.get(saidId(text))?.file;
-  }
-
-  /** Everything that any project says, each once. */
-  texts(): string[] {
-    return [...new Set([...this.#byProject.values()].flatMap((said) => [...said.values()].map(({ text }) => text)))];
+    return project === undefined ? undefined : this.#byProject.get(project)?.get(saidId(text));
   }
 }
 
-async function readProject(project: string): Promise<Map<string, { file: string; text: string }>> {
-  const said = new Map<string, { file: string; text: string }>();
+async function readProject(project: string): Promise<Map<string, string>> {
+  const said = new Map<string, string>();
   for (const file of FILES) {
     const lines = (readTextNow(join(project, file)) ?? '').split('\n');
     for (const line of lines) {
       for (const text of [line, ...line.split(/(?<=[.!?])\s+/)]) {
         if ((text.match(/[\p{L}\p{N}]+/gu)?.length ?? 0) < LEAST_WORDS) continue;
-        if (!said.has(saidId(text))) said.set(saidId(text), { file, text });
+        if (!said.has(saidId(text))) said.set(saidId(text), file);
       }
     }
   }

@@ -7,7 +7,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
-import { AppError, isAppError } from '../base/errors.ts';
+import { AppError, isAppError, onAppError } from '../base/errors.ts';
 import { isDirectory, kindOf, removeEmptyParents } from '../base/files/directories.ts';
 import { linkNew, makeDirectory, readTextNow, removeFile, statNow, syncDirectory } from '../base/files/files.ts';
 import type { Clock } from '../base/time.ts';
@@ -33,13 +33,6 @@ import { gitIsBusy } from './paths.ts';
 const MOST_TRIES = 50;
 /** Files aside are looked at this often while commit follows commit. */
 const RECOVER_MS = 250;
-
-export interface Brought {
-  /** Paths where an edit won over lines of ours. */
-  collisions: string[];
-  /** What could not be brought yet, and why. */
-  behind: { path: string; error: AppError }[];
-}
 
 export class WorkingCopy {
   readonly memory: string;
@@ -95,31 +88,24 @@ export class WorkingCopy {
     await this.#edits.takeInAll(await this.#survey(paths));
   }
 
-  /** Brings the files to their heads, where these are not placed yet; held. */
-  async bring(): Promise<Brought> {
-    const brought: Brought = { collisions: [], behind: [] };
-    if (!this.#isThere()) return brought;
+  /** Brings the files to their heads, where these are not placed yet; held. Answers paths where an edit won over lines of ours. */
+  async bring(): Promise<string[]> {
+    if (!this.#isThere()) return [];
     let behind = await this.#behind();
     // One that is not there was deleted or moved since it was looked at, or went with many others.
     if (behind.some((file) => isStanding(file) && file.missingSince === null && !this.#stands(file.placedPath))) {
       await this.look();
       behind = await this.#behind();
     }
-    const step = async (file: Known, work: () => Promise<void>) => {
-      try {
-        await work();
-      } catch (error) {
-        if (!isAppError(error)) throw error;
-        brought.behind.push({ path: file.path ?? file.placedPath ?? '', error });
-      }
-    };
+    // What cannot be brought yet is tried again at the next look.
+    const step = (work: () => Promise<void>) => work().catch(onAppError(() => {}));
     // What goes makes room for what comes.
     const going = behind.filter(isLeaving);
-    for (const file of going) await step(file, () => this.#take(file.id));
+    for (const file of going) await step(() => this.#take(file.id));
     if (going.length > 0) behind = await this.#behind();
     const placed: { id: string; placed: string }[] = [];
     for (const file of behind)
-      await step(file, async () => {
+      await step(async () => {
         const head = file.path === null && !isStanding(file) ? file.head : await this.#place(file);
         if (head !== null) placed.push({ id: file.id, placed: head });
       });
@@ -127,9 +113,9 @@ export class WorkingCopy {
       await this.#db.write(async (sql) => {
         for (const each of placed) await setPlaced(sql, this.memory, each);
       });
-    brought.collisions = [...this.#edits.collided];
+    const collisions = [...this.#edits.collided];
     this.#edits.collided.clear();
-    return brought;
+    return collisions;
   }
 
   /** Takes files that are missing for deleted on purpose, as a person said; held. Answers their paths. */

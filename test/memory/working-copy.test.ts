@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, test } from 'vitest';
 import { commit, lookInto } from '../../src/memory/commit.ts';
+import { findFaults } from '../../src/memory/damage-check.ts';
 import type { MemoryFiles } from '../../src/memory/memory-files.ts';
 import { ENGINE_TAKEN, inWorld, JOB, skipped, USER } from '../support/memory-world.ts';
 import { dirWith } from '../support/temp.ts';
@@ -212,7 +213,8 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
         return { files: ['a.md', 'b.md'].map((path) => ({ path, make: () => 'two\n' })) };
       });
       expect(made.change).not.toBeNull();
-      expect(made.behind.map(({ path, error }) => [path, error.code])).toEqual([['b.md', 'bad-input']]);
+      const faults = await findFaults(memories, row);
+      expect(faults.map(({ kind, where }) => [kind, where])).toEqual([['behind', 'b.md']]);
       expect(onDisk(dir)).toEqual({ 'a.md': 'two\n' });
       await files.write(USER, { path: 'a.md', text: 'three\n' });
       expect((await files.read({ path: 'b.md' }).catch(() => null))?.text ?? 'two\n').toBe('two\n');
