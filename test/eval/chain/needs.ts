@@ -7,7 +7,6 @@ import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { AppError } from '../../../src/base/errors.ts';
 import { parseJson } from '../../../src/base/text/json.ts';
-import { stringsIn } from '../reference/places.ts';
 import { hiderOf } from './hidden.ts';
 import { linksOf } from './links.ts';
 
@@ -94,4 +93,9 @@ const shortHash = (words: string) => createHash('sha256').update(words).digest('
 /** The words as they stand there, whatever white space is between them. */
 function wordsIn(text: string, quote: string): string | undefined {
   return new RegExp(quote.trim().split(/\s+/).map(RegExp.escape).join('\\s+')).exec(text)?.[0];
+}
+
+function stringsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(stringsIn) : [];
 }

@@ -1,16 +1,17 @@
 // What a reader answered in the place of a model, kept to be played again: for each request, in order, the session, what
-// it was for, a hash of what was asked, and the answer. What quotes a session is kept as a place in its transcript.
+// it was for, a hash of what was asked, and the answer. What quotes a session is kept as a place in its
+// transcript (chain/hidden.ts).
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Place, showWords, wordsAt } from './places.ts';
+import { hiderOf } from '../chain/hidden.ts';
 
 export interface CassetteEntry {
   type: string;
   strength: string;
   text: string;
-  /** `message`: its whole id where it is known; `place`: the words that it quotes, null where they stand nowhere. */
-  evidence: { message: string; place: Place | null }[];
+  /** `message`: its whole id where it is known; `quote`: null where its words stand nowhere. */
+  evidence: { message: string; quote: string | null }[];
   /** Whether it was recorded in the play. */
   taken: boolean;
 }
@@ -24,6 +25,8 @@ export interface CassetteLine {
   texts?: Record<string, string>;
 }
 
+/** Real sessions beside the checkout. Not from test/support, which only a test can load. */
+const SHARED = join(import.meta.dirname, '../../../../shared/transcripts');
 const FOLDER = join(import.meta.dirname, 'cassettes');
 
 export const cassetteNames = (): string[] =>
@@ -37,8 +40,17 @@ export function readCassette(name: string): CassetteLine[] {
   return text.split('\n').map((line) => JSON.parse(line));
 }
 
+/** Of the lines of one session. */
 export function wholeCassette(lines: CassetteLine[]): CassetteLine[] {
-  return lines.map((line) => mapStrings(line, (text) => showWords(text, line.session)));
+  const { show } = hiderOf(lines.slice(0, 1).map(({ session }) => pathOfSession(session)));
+  return lines.map((line) => mapStrings(line, show));
+}
+
+/** Where a shared session lies, by its whole id. */
+export function pathOfSession(session: string): string {
+  const [file] = globSync(`*/*/*${session}.jsonl`, { cwd: SHARED });
+  if (file === undefined) throw new Error(`There is no shared session ${session}.`);
+  return join(SHARED, file);
 }
 
 /** Every string of a value, keys apart, as `change` makes it. */
@@ -47,9 +59,4 @@ export function mapStrings<T>(value: T, change: (text: string) => string): T {
   if (Array.isArray(value)) return value.map((item) => mapStrings(item, change)) as T;
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapStrings(item, change)])) as T;
-}
-
-/** The words that an entry quotes, from the transcript, where they are known. */
-export function quotesOf({ evidence }: CassetteEntry): { message: string; quote: string }[] {
-  return evidence.flatMap(({ message, place }) => (place ? [{ message, quote: wordsAt(place) }] : []));
 }

@@ -15,8 +15,7 @@ import {
 } from '../../support/messages-server.ts';
 import { messagesShown, type Shown } from '../../support/obedient.ts';
 import { playedHouse } from '../../support/played-house.ts';
-import { type CassetteEntry, type CassetteLine, quotesOf } from './cassette.ts';
-import { fileOfSession, pathOf } from './places.ts';
+import { type CassetteEntry, type CassetteLine, pathOfSession } from './cassette.ts';
 
 const NOW = '2026-11-22T05:00:00Z';
 const ENTRIES_PER_CALL = 20;
@@ -66,7 +65,7 @@ export async function replay(
   });
   const jobs = await house({ access: server.access, excerptTokens, now: () => new Date(NOW) });
   try {
-    await jobs.extract(pathOf(fileOfSession(session)));
+    await jobs.extract(pathOfSession(session));
     await jobs.dream();
     const recorded = (await jobs.entries()).map(({ text }) => withoutMend(text));
     const known = new Set(recorded.map(foldSpace));
@@ -94,8 +93,8 @@ function answerExcerpt(request: MessagesRequest, waiting: Map<string, CassetteEn
   const [, at, of] = /^\(part (\d+) of (\d+)\)$/m.exec(input) ?? [];
   const ready: object[] = [];
   for (const [key, entry] of waiting) {
-    const evidence = quotesOf(entry).flatMap(({ message, quote }) => {
-      const found = findShown({ message, quote }, shown);
+    const evidence = entry.evidence.flatMap(({ message, quote }) => {
+      const found = quote && findShown({ message, quote }, shown);
       return found ? [{ quote, message: found.id, isContext: found.isContext }] : [];
     });
     const isWhole = evidence.length === entry.evidence.length;
