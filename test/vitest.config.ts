@@ -63,7 +63,7 @@ export function projects(of: string[], { isDeep = false } = {}) {
 
 /** These wait more than they compute, for locks, leases, browsers and processes. */
 const WAITING =
-  /\/(?:chaos|crash|ended-programs|fleet|forked|hook|hostile|killed|live|model-programs|once|outage|page|queues|worker)\.test\.ts$/;
+  /\/(?:chaos|ended-programs|fleet|forked|hook|hostile|killed|live|model-programs|once|outage|page|queues|worker)\.test\.ts$/;
 
 /** One after the other: a worker that is done ends where the next file is another project's, and what it loaded with it. */
 const PROJECTS = ['postgres', 'sqlite'];

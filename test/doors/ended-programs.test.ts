@@ -33,7 +33,7 @@ async function withProgram(order: Order, options: TestAppOptions = {}) {
 const runs = (fake: FakeProgram) => until(() => fake.starts().length > 0);
 const pidsOf = (fake: FakeProgram) => fake.starts().flatMap(({ pids }) => pids);
 /** Killed they are already; the system may take a moment. */
-const areEnded = (fake: FakeProgram) => until(() => areGone(pidsOf(fake)), 1_000);
+const areEnded = (fake: FakeProgram) => until(() => areGone(pidsOf(fake)), 5_000);
 const leftIn = (home: string) =>
   readdirSync(join(home, 'programs'))
     .filter((name) => name !== 'turn.db')
@@ -42,7 +42,7 @@ const leftIn = (home: string) =>
 test.each(waysTaken([false, true]))(
   'one that waits, for an answer to a question say, is ended at the time of a request (forked: %s)',
   async (isForked) => {
-    const { fake, app, home } = await withProgram({ hangs: true }, { isForked, settings: { requestMs: 1_000 } });
+    const { fake, app, home } = await withProgram({ hangs: true }, { isForked, settings: { requestMs: 3_000 } });
     const report = await app.extract({ transcript: aTranscript(), ended: true });
     expect(report).toMatchObject({ outcome: 'failed', error: { code: 'timeout' } });
     await areEnded(fake);

@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type SpoolItem, writeSpoolItem } from '../../src/queue/spool.ts';
+import { writeSpoolItem } from '../../src/queue/spool.ts';
 import type { SessionFate } from '../../src/worker/session-fate.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { workDue, workSession } from '../support/due-work.ts';
@@ -103,7 +103,11 @@ test('what is dismissed is off the list, and why tells its failure until a perso
 test('what is off the list is tried again by the model that its own session names', async () => {
   const { testing, session, mend, model } = await givenUp();
   await testing.nocturne('retry', '--dismiss', session.id);
-  hookTells(testing, session, { event: 'SessionStart', environment: { NOCTURNE_MODEL: 'its-own' } });
+  writeSpoolItem(testing.home, {
+    ...{ v: 1, agent: 'claude-code', event: 'SessionStart', at: '2026-11-21T02:00:00.000Z' },
+    ...{ session: session.id, transcript: session.path, cwd: null, size: null, mtime: null },
+    environment: { NOCTURNE_MODEL: 'its-own' },
+  });
   mend();
   await workDue(testing);
   expect((await testing.nocturne('learn', session.id)).stdout).toContain('nothing worth keeping');
@@ -216,11 +220,6 @@ function sessionOnDisk({ home }: TestApp): SessionFile {
   return aSession([RULE, 'Thanks.'], { dir, id: '33333333-2222-4333-8444-555555555555' });
 }
 
-function hookTells({ home }: TestApp, { id, path }: SessionFile, more: Partial<SpoolItem> = {}): void {
-  const item = { agent: 'claude-code', event: 'Stop', cwd: null, size: null, mtime: null } as const;
-  writeSpoolItem(home, { ...item, v: 1, session: id, transcript: path, at: '2026-11-21T02:00:00.000Z', ...more });
-}
-
 test('why finds a session that no row knows by its id on this disk', async () => {
   const testing = await testApp();
   const session = sessionOnDisk(testing);
@@ -239,12 +238,4 @@ test('why says of a copy under another id that its turns are covered', async () 
       turns: [{ state: 'recorded' }, { state: 'nothing' }],
       next: 'Nothing: all of it was read.',
     });
-});
-
-test('why says that a session is left alone where nocturne is off', async () => {
-  const testing = await testApp({ settings: { excludedPaths: ['/home/kim/orchard'] } });
-  const session = sessionOnDisk(testing);
-  const { next } = await testing.json<SessionFate>('why', session.id);
-  expect(next).toContain('/home/kim/orchard is under the excluded path');
-  expect(next).toContain(`nocturne learn ${session.path} reads it anyway`);
 });
