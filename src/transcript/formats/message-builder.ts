@@ -56,14 +56,7 @@ export function textParts(text: unknown): Extract<Part, { kind: 'text' }>[] {
 
 /** An attachment, from its media type and its base64 data. */
 export function attachmentPart(mediaType: string, base64?: string): Part {
-  return {
-    kind: 'attachment',
-    label: base64 === undefined ? mediaType : `${mediaType}, ${kilobytes(base64.length * 0.75)}`,
-  };
-}
-
-function kilobytes(bytes: number): string {
-  return `${Math.ceil(bytes / 1024)} kB`;
+  return { kind: 'attachment', label: labelOf({ source: { type: 'base64', media_type: mediaType, data: base64 } }) };
 }
 
 /** The block for what is at `url`, which may hold the data itself; `mediaType` is used where the URL names none. */
@@ -95,7 +88,8 @@ function labelOf(block: JsonObject): string {
   const media = [source.media_type, block.type].find((name) => typeof name === 'string') ?? 'attachment';
   if (typeof source.url === 'string') return `${media}, ${source.url}`;
   if (typeof source.data !== 'string') return media;
-  return `${media}, ${kilobytes(source.type === 'base64' ? source.data.length * 0.75 : Buffer.byteLength(source.data))}`;
+  const bytes = source.type === 'base64' ? source.data.length * 0.75 : Buffer.byteLength(source.data);
+  return `${media}, ${Math.ceil(bytes / 1024)} kB`;
 }
 
 const FAILED =

@@ -20,7 +20,7 @@ describe('an OpenAI chat', () => {
   test('is read with parsed arguments, and instructions are nobody human', async () => {
     const session = await openSession(chat);
     const messages = await collect(session.messages());
-    expect(session).toMatchObject({ format: 'openai', request: undefined });
+    expect(session).toMatchObject({ format: 'openai' });
     expect(messages.map(messageLine)).toMatchInlineSnapshot(`
       [
         "  | ce57bf009cfb0b9f | harness | You are a helpful assistant.",
