@@ -118,7 +118,7 @@ writeFileSync('dist/nocturne.js', door, { mode: 0o755 });
 function keepDeclarationsOf(entry) {
   const kept = new Set([entry]);
   for (const path of kept) {
-    for (const [, name] of readFileSync(path, 'utf8').matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)) {
+    for (const [, name] of readFileSync(path, 'utf8').matchAll(/(?:from|import)\s*\(?\s*['"](\.[^'"]+)['"]/g)) {
       kept.add(join(dirname(path), name.replace(/\.[jt]s$/, '.d.ts')));
     }
   }
