@@ -186,7 +186,7 @@ const mcp: CommandSpec<{ store?: string[]; json?: boolean }> = {
       { parse: (value, before) => [...((before as string[] | undefined) ?? []), value] },
     ],
   ],
-  json: 'what would be served, without serving it: [{ name, description, dir, access, instructions }]',
+  json: 'what would be served, without serving it: [{ name, description, dir, access }]',
   examples: [
     'mcp --store project=project:rw --store notes=~/notes/memory',
     'claude mcp add nocturne -- nocturne mcp --store project=project:rw',
@@ -266,7 +266,6 @@ export function attachedStores(config: Config, { given, cwd }: { given: string[]
     ...store,
     description: null,
     dir: isStoreId(store.dir, config) ? store.dir : canonicalPath(store.dir),
-    instructions: null,
   }));
   refuseUnfit(attached);
   return attached;

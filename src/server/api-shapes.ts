@@ -41,14 +41,14 @@ export function storeShape(row: MemoryRow) {
   return { id, type: 'memory_store', name, description, metadata, created_at, updated_at, archived_at };
 }
 
-export function memoryShape(store: string, file: FileInfo & Partial<FileText>) {
+export function memoryShape(store: string, file: FileInfo & { text?: string }, view: 'basic' | 'full' = 'full') {
   return {
     id: file.id,
     type: 'memory',
     memory_store_id: store,
     memory_version_id: file.version,
     path: `/${file.path}`,
-    content: file.text ?? null,
+    content: view === 'full' ? (file.text ?? null) : null,
     content_sha256: file.sha,
     content_size_bytes: file.size,
     created_at: file.createdAt,

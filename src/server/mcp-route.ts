@@ -46,6 +46,5 @@ function attached(row: MemoryRow, mayWrite: boolean): AttachedStore {
     description: row.description.replaceAll(/\s+/g, ' ').trim() || null,
     dir: row.id,
     access: mayWrite && !isTeams(row) && row.archived_at === null ? 'read_write' : 'read_only',
-    instructions: null,
   };
 }

@@ -36,7 +36,7 @@ export function memoryRoutes(): Endpoint[] {
         const { body, query } = call;
         const files = await writableFilesOf(call);
         const made = await files.create(byOf(call), { path: inStore(body.path), text: body.content });
-        return memoryShape(files.memory.id, { ...made, ...(query.view === 'full' && { text: body.content }) });
+        return memoryShape(files.memory.id, { ...made, text: body.content }, query.view);
       },
     }),
     endpoint.get(PATH, 'read', {
@@ -69,8 +69,8 @@ export function memoryRoutes(): Endpoint[] {
       query: z.strictObject({ view: viewSchema.default('full') }),
       async handle(call) {
         const files = await filesOf(call);
-        const { text, ...info } = (await files.read({ id: call.params.memory as string })) ?? notFound('memory');
-        return memoryShape(files.memory.id, { ...info, ...(call.query.view === 'full' && { text }) });
+        const file = (await files.read({ id: call.params.memory as string })) ?? notFound('memory');
+        return memoryShape(files.memory.id, file, call.query.view);
       },
     }),
     endpoint.post(`${PATH}/{memory}`, 'write', {
@@ -88,7 +88,7 @@ export function memoryRoutes(): Endpoint[] {
           ...(body.precondition && { if: { sha: body.precondition.content_sha256 } }),
         });
         const text = query.view === 'full' ? (body.content ?? (await files.read({ id }))?.text) : undefined;
-        return memoryShape(files.memory.id, { ...done, ...(text !== undefined && { text }) });
+        return memoryShape(files.memory.id, { ...done, text }, query.view);
       },
     }),
     endpoint.delete(`${PATH}/{memory}`, 'write', {
@@ -148,8 +148,9 @@ function versionRoutes(): Endpoint[] {
       query: z.strictObject({ view: viewSchema.default('full') }),
       async handle(call) {
         const files = await filesOf(call);
-        const { text, ...version } = (await files.version(call.params.version as string)) ?? notFound('memory version');
-        return shape(call, files.memory.id, { ...version, ...(call.query.view === 'full' && { text }) });
+        const version = (await files.version(call.params.version as string)) ?? notFound('memory version');
+        const text = call.query.view === 'full' ? version.text : undefined;
+        return shape(call, files.memory.id, { ...version, text });
       },
     }),
     endpoint.post(`${VERSIONS}/{version}/redact`, 'write', {

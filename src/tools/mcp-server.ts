@@ -94,13 +94,12 @@ export interface AttachedStore {
   /** The memory directory, canonical; it need not be there. */
   dir: string;
   access: 'read_only' | 'read_write';
-  instructions: string | null;
 }
 
 /** One call, in plain data. */
-export interface ToolCall<T extends Tool = Tool> {
-  tool: T;
-  input: Input<T>;
+export interface ToolCall {
+  tool: Tool;
+  input: Input<Tool>;
   store: Pick<AttachedStore, 'name' | 'dir' | 'access'>;
 }
 
@@ -168,9 +167,8 @@ export async function memoryServer(deps: ServerDeps): Promise<McpServer> {
   return server;
 }
 
-function describeStore({ name, description, access, instructions }: AttachedStore): string {
-  const about = `- \`${name}\` (${access})${description ? `: ${description}` : ''}`;
-  return instructions ? `${about}\n${instructions.trim().replace(/^/gm, '  ')}` : about;
+function describeStore({ name, description, access }: AttachedStore): string {
+  return `- \`${name}\` (${access})${description ? `: ${description}` : ''}`;
 }
 
 // What each tool does.
