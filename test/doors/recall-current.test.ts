@@ -25,10 +25,14 @@ async function learned(said: { text: string; day: string; cwd?: string }[], sort
     const entries = entriesIn(partOf(input, 'entries'));
     if (asked.messages.length > 1 || entries.length === 0)
       return answer(asked, (words) =>
-        words.startsWith('Note: ') ? [{ quote: words, text: words.slice(6), type: 'project' }] : [],
+        words.startsWith('Note: ')
+          ? [{ quote: words, text: words.slice(6), type: words === `Note: ${RULE}` ? 'feedback' : 'project' }]
+          : [],
       );
-    const topic = { topic: 'state', type: 'project', description: 'Where work stands', reason: 'New.' };
-    const operations = entries.map(({ id, text }) => ({ kind: 'put', ...topic, in: [{ text, entries: [id] }] }));
+    const operations = entries.map(({ id, text, type }) => {
+      const topic = { topic: type, type, description: 'Where work stands', reason: 'New.' };
+      return { kind: 'put', ...topic, in: [{ text, entries: [id] }] };
+    });
     return calls('propose_operations', { operations });
   });
   const testing = await testApp({ server: model });
@@ -49,6 +53,7 @@ async function told({ environment }: TestApp, cwd = KIM): Promise<string> {
   return (await recallFor(await loadConfig({}, environment), { cwd })).text;
 }
 
+const RULE = 'Write a review with the skill for prose (asked for the review comment on PR 12).';
 const WAITS = 'PR #12 with the retries waits for review.';
 const MERGED = 'Pull request 12 was merged.';
 const OTHER = 'PR #13 with the cache waits for review.';
@@ -59,6 +64,7 @@ test.each([true, false])('of a state of which something newer tells only that is
       [
         { text: WAITS, day: '2026-11-16' },
         { text: OTHER, day: '2026-11-17' },
+        { text: RULE, day: '2026-11-16' },
         { text: MERGED, day: '2026-11-18' },
       ],
       sorts,
@@ -67,6 +73,8 @@ test.each([true, false])('of a state of which something newer tells only that is
   expect(text).toContain(MERGED);
   expect(text).toContain(OTHER);
   expect(text).not.toContain(WAITS);
+  // What somebody wants is no state, whatever it was asked for.
+  expect(text).toContain(RULE);
 });
 
 const SKILLS = 'The skills live in `plugins/skills/`.';

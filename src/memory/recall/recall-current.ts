@@ -5,11 +5,14 @@
 import { redact } from '../../base/secrets/redact-text.ts';
 import { subjectsIn, tellsState } from '../../rules/states.ts';
 import { contentWords, isOpposite, sharedPart, withoutDenial } from '../../rules/words.ts';
+import type { MemoryType } from '../memory-types.ts';
 import { isOfOnePlace } from '../persons.ts';
 import { editLines, foundOn, locateLines, mayBeOver, seenOnceOn, withoutMark } from '../text/topic.ts';
 import type { KnownLine, UnsortedEntry } from './recall-source.ts';
 import { ageDays, countMatches, type RankedTopic } from './recall-topics.ts';
 
+const isOfPerson = (type: MemoryType) => type === 'user' || type === 'feedback';
+const OF_RULES = /^type: (?:user|feedback)$/m;
 /** What a session left is told so long, and after that on its branch alone. */
 const FRESH_DAYS = 3;
 /** Of two that sessions left without a name: so much of the shorter stands in the other, and they are of one thing. */
@@ -36,28 +39,30 @@ export function currentOf<File extends { path: string; text: string }>(
   of: { files: readonly File[]; known: Map<string, Map<string, KnownLine>>; unsorted: UnsortedEntry[] },
   begins?: { branch?: string; now: Date },
 ): { files: File[]; unsorted: UnsortedEntry[] } {
-  type From = Partial<Pick<KnownLine, 'found' | 'isPrograms'>> & { of?: string };
-  const said = (text: string, at: string, { found, isPrograms, of: other }: From = {}): Said => {
+  type From = Partial<Pick<KnownLine, 'found' | 'isPrograms'>> & { of?: string; isRule: boolean };
+  const said = (text: string, at: string, { found, isPrograms, of: other, isRule }: From): Said => {
     const isLeft = at !== '' && found === 'outcome';
     const isPast = isLeft && begins && ageDays(new Date(at.slice(0, 10)), begins.now) > FRESH_DAYS;
-    const isState = isLeft || (at !== '' && tellsState(withoutMark(text)));
+    const isState = isLeft || (!isRule && at !== '' && tellsState(withoutMark(text)));
     const isOld = Boolean(
       begins && (isPast || (isState && mayBeOver(text))) && !(begins.branch && text.includes(begins.branch)),
     );
     const isStated = !found && !isPrograms && !other && seenOnceOn(text) === undefined;
     return { text: withoutMark(text), at, isLeft, isOld, isState, isStated };
   };
-  const lines = of.files.map((file) =>
-    locateLines(file.text).map(({ id, text }) => {
+  const lines = of.files.map((file) => {
+    // What somebody wants is no state, whatever it was first asked for.
+    const isRule = OF_RULES.test(file.text);
+    return locateLines(file.text).map(({ id, text }) => {
       const known = of.known.get(file.path)?.get(id);
       const isAway = known?.isElsewhere && (known.isOfMachine || isOfOnePlace(text));
-      return { id, isAway, ...said(text, known?.at ?? seenOnceOn(text) ?? '', known) };
-    }),
-  );
+      return { id, isAway, ...said(text, known?.at ?? seenOnceOn(text) ?? '', { ...known, isRule }) };
+    });
+  });
   // What no night has sorted is newer than what was, and stands newest first.
   const entries = of.unsorted.map((entry, n) => ({
     entry,
-    ...said(entry.text, `${entry.day}U${9e6 - n}`, entry),
+    ...said(entry.text, `${entry.day}U${9e6 - n}`, { ...entry, isRule: isOfPerson(entry.type) }),
   }));
   const all = [...lines.flat(), ...entries];
   const over = new Set([...statesOver(all), ...deniedSince(all)]);
