@@ -289,9 +289,8 @@ async function decide(id: string, word: Word, run: Run): Promise<Decided> {
   }
 }
 
-async function placeOf({ memories, memory }: Pick<ReviewDeps, 'memories' | 'memory'>): Promise<ProposalPlace> {
-  const { db: sql } = memories;
-  return { sql, memory: memory.id, files: await standingFiles(sql, memory.id) };
+async function placeOf({ memories: { db: sql }, memory: { id } }: Run): Promise<ProposalPlace> {
+  return { sql, memory: id, files: await standingFiles(sql, id) };
 }
 
 async function accept(proposal: Proposal, run: Run): Promise<string> {
@@ -302,42 +301,38 @@ async function accept(proposal: Proposal, run: Run): Promise<string> {
   const problems = checkProposal(proposal, context, run.memories.limits);
   if (problems.length > 0) throw new AppError('refused', problems.join('\n'));
   // 4.
-  const at = landingOf(proposal, run, { state: 'accepted', because: null });
-  const operations = proposal.operations.map((each) => ({
-    ...each,
-    reason: `A person accepted ${proposal.id}: ${each.reason}`,
-  }));
-  await landOperations({ operations, context, fresh, gone }, at);
-  return at.by.job;
+  const saying = (each: Operation) => ({ ...each, reason: `A person accepted ${proposal.id}: ${each.reason}` });
+  const operations = proposal.operations.map(saying);
+  return land(proposal, { operations, context, fresh, gone }, { state: 'accepted' }, run);
 }
 
-/** How a decision is landed: its job, what must still be so, and what becomes of the proposal. */
-function landingOf(
+/** Lands a decision as a job of the person's, where what it needs is still so; answers the job. */
+async function land(
   proposal: Proposal,
+  checked: Checked,
+  { state, because = null, kept = [] }: { state: 'accepted' | 'rejected'; because?: string | null; kept?: string[] },
   { memories, memory, claim }: Run,
-  end: { state: 'accepted' | 'rejected'; because: string | null; isAnyway?: boolean; kept?: string[] },
-): LandAt {
+): Promise<string> {
   const job = newId('job');
-  const at = memories.clock.now().toISOString();
-  const { state, because, isAnyway = false, kept = [] } = end;
-  return {
+  await landOperations(checked, {
     ...{ memories, memory, output: NOTHING_TOLD, by: { job, actor: { kind: 'user', id: null }, claim } },
     decision: {
       async check(sql) {
         const now = await proposalRow(sql, memory.id, proposal.id);
-        const changed = isAnyway ? null : await whatChanged(sql, memory.id, proposal);
+        const changed = state === 'rejected' ? null : await whatChanged(sql, memory.id, proposal);
         if (changed) throw new AppError('conflict', changed);
         if (now?.state !== 'open') throw new AppError('conflict', `${proposal.id} was decided just now.`);
       },
       async rows(change) {
         const request = { proposal: proposal.id };
         await enterJob(change, { kind: 'review', memory: memory.id, request, outcome: state });
-        await putProposal(change, memory.id, { ...proposal, state, because, decidedAt: at });
+        await putProposal(change, memory.id, { ...proposal, state, because, decidedAt: change.at });
         for (const row of await entriesAmong(change.sql, memory.id, { column: 'id', of: kept }))
           await putEntry(change, { ...row, by: PERSON });
       },
     },
-  };
+  });
+  return job;
 }
 
 /**
@@ -363,9 +358,6 @@ async function reject(proposal: Proposal, typed: string | undefined, run: Run): 
   const ids = fresh.map(({ id }) => id);
   const isDropped = !isKept && ids.length > 0;
   const operations: Operation[] = isDropped ? [{ kind: 'drop', entries: ids, because: 'unsupported', reason }] : [];
-  const checked: Checked = { operations, context, fresh, gone };
-  const kept = isKept ? ids : [];
-  const at = landingOf(left, run, { state: 'rejected', because, isAnyway: true, kept });
-  await landOperations(checked, at);
-  return at.by.job;
+  const end = { state: 'rejected', because, kept: isKept ? ids : [] } as const;
+  return land(left, { operations, context, fresh, gone }, end, run);
 }
