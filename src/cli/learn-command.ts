@@ -24,7 +24,6 @@ import { FOUND_AGENTS, type FoundAgent } from '../transcript/find-sessions.ts';
 import { openSession } from '../transcript/session.ts';
 import type { App } from '../worker/compose.ts';
 import { announceSession } from '../worker/ingest.ts';
-import { memoriesHere, placeOf } from '../worker/whose-memory.ts';
 import { putWork } from '../worker/work-item.ts';
 import { type CommonOptions, INSTRUCTIONS, MEMORY, MODEL, parsed, withApp } from './cli-options.ts';
 import { printDream, printEstimate, printExtract, workNames } from './printer.ts';
@@ -50,13 +49,11 @@ function noteOff({ enabled, reason }: Enablement, config: Config): void {
   if (!enabled) note(`nocturne is off here (${plainly(reason, config)}); done anyway, because you asked for it.`);
 }
 
-/** Answers the memories that the sessions belong to. */
-async function extractNow(app: App, transcripts: string[], options: LearnOptions): Promise<MemoryRow[]> {
+async function extractNow(app: App, transcripts: string[], options: LearnOptions): Promise<void> {
   const { session: name, live, instructions } = options;
   noteOff(await app.standing({ cwd: process.cwd() }), app.config);
   const here = app.memoryDirOf();
   const outcomes: string[] = [];
-  const memories = new Set<string>();
   for (const [index, transcript] of transcripts.entries()) {
     const bar = progress(`reading session ${index + 1} of ${transcripts.length}`);
     const request = { transcript, name, ended: !live, instructions };
@@ -65,10 +62,8 @@ async function extractNow(app: App, transcripts: string[], options: LearnOptions
       .finally(() => bar.stop());
     await printExtract(app, report, { ...options, here });
     outcomes.push(report.outcome);
-    if (report.memory) memories.add(report.memory);
   }
   process.exitCode ||= exitFor(outcomes);
-  return Promise.all([...memories].map((id) => app.memories.of(id)));
 }
 
 async function learnAgainNow(app: App, requests: LearnAgainRequest[], options: CommonOptions): Promise<void> {
@@ -148,7 +143,6 @@ interface LearnOptions extends CommonOptions {
   again?: boolean;
   day?: string;
   all?: boolean;
-  dream?: boolean;
   later?: boolean;
   live?: boolean;
   session?: string;
@@ -163,7 +157,6 @@ const learn: CommandSpec<LearnOptions, [string[]]> = {
     ['--again', 'read sessions again: those given, or with --day or --all more'],
     ['--day <day>', 'with --again: the turns of one day, YYYY-MM-DD', { parse: dayFrom, conflicts: 'all' }],
     ['--all', 'with --again: everything'],
-    ['--dream', 'also sort the log into topics', { conflicts: 'later' }],
     ['--later', 'leave them to the next worker', { conflicts: 'again' }],
     ['--snapshot', 'with --later: keep redacted copies, for agents that delete their sessions before a worker comes'],
     ['--live', 'the sessions are still running: skip their last turns'],
@@ -174,11 +167,11 @@ const learn: CommandSpec<LearnOptions, [string[]]> = {
     MODEL,
     INSTRUCTIONS,
   ],
-  json: `one line per session: { session, transcript, memory, outcome, entries, refused, openTurns, spend, error? }; without sessions { done, turns, tokens, refused, waiting: [{ transcript, reason }], left, memories: [{ memory, entries }] }; with --dream then that of dream; with --later ${LATER_JSON}`,
+  json: `one line per session: { session, transcript, memory, outcome, entries, refused, openTurns, spend, error? }; without sessions { done, turns, tokens, refused, waiting: [{ transcript, reason }], left, memories: [{ memory, entries }] }; with --later ${LATER_JSON}`,
   more: 'Sessions from before set-up are read too.',
   examples: [
     'learn',
-    'learn ~/.claude/projects/-home-kim-orchard/0d8c1a52.jsonl --dream',
+    'learn ~/.claude/projects/-home-kim-orchard/0d8c1a52.jsonl && nocturne dream',
     'learn --again 0d8c1a52',
     'learn --later --since 30d && nocturne worker --once',
   ],
@@ -194,27 +187,16 @@ const learn: CommandSpec<LearnOptions, [string[]]> = {
     if (options.session && given.length > 1)
       call.wrong(`--session names one session, but ${given.length} files are given`);
     return withApp(call, async (app) => {
-      if (again) {
-        const requests = await whatAgain(given, options);
-        await learnAgainNow(app, requests, options);
-        if (options.dream) await dreamAfter(app, [], options);
-        return;
-      }
+      if (again) return learnAgainNow(app, await whatAgain(given, options), options);
       if (later) return learnLater(app, await filesOf(app, given), options);
-      const memories =
-        given.length > 0 ? await extractNow(app, await filesOf(app, given), options) : await learnNew(app, options);
-      if (options.dream) await dreamAfter(app, memories, options);
+      if (given.length > 0) return extractNow(app, await filesOf(app, given), options);
+      return learnNew(app, options);
     });
   },
 };
 
-/** Where it was learned; where nothing was, the memory here. */
-async function dreamAfter(app: App, learned: MemoryRow[], options: LearnOptions): Promise<void> {
-  for (const memory of learned.length > 0 ? learned : [await app.memoryFor()]) await dreamNow(app, memory, options);
-}
-
 /** What hooks told of and what is found on this disk, declined or not. */
-async function learnNew(app: App, { since, agent, json }: LearnOptions): Promise<MemoryRow[]> {
+async function learnNew(app: App, { since, agent, json }: LearnOptions): Promise<void> {
   const [{ ingestSpool }, { describeLearned, describeNothingNew, learnFound, lookForBacklog }] = await Promise.all([
     import('../worker/ingest.ts'),
     import('../setup/backlog.ts'),
@@ -225,9 +207,6 @@ async function learnNew(app: App, { since, agent, json }: LearnOptions): Promise
   if (found.sessions.length > 0) requireAccess({ model: app.config.model, access: await readAccess(app.config) });
   const learned = await learnFound(app, found);
   if (learned.waiting.length > 0) process.exitCode = EXIT.attention;
-  const rows = (await memoriesHere(app)).filter((row) =>
-    learned.memories.some(({ memory }) => memory === placeOf(row)),
-  );
   if (json)
     print({
       ...learned,
@@ -235,7 +214,6 @@ async function learnNew(app: App, { since, agent, json }: LearnOptions): Promise
       memories: learned.memories.map(({ memory, entries }) => ({ memory, entries })),
     });
   else print(found.sessions.length > 0 ? describeLearned(learned, app.config) : describeNothingNew(found, since));
-  return rows;
 }
 
 /** Sessions, by how their ids begin or by their files; those of a day, or all. */

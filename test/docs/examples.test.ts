@@ -65,7 +65,8 @@ test.each(['README.md', 'docs/guide.md'])('%s: each command that is shown can be
   const { cwd, run } = fresh();
   const session = aSession(['Always deploy with pnpm.', 'Always use pnpm instead of npm.'], { cwd });
   writeFileSync(join(cwd, 'SESSION.jsonl'), readFileSync(session.path));
-  await run('learn SESSION.jsonl --dream');
+  await run('learn SESSION.jsonl');
+  await run('dream');
   const shell = [...textOf(page).matchAll(/^```sh\n(.*?)^```|^\| `(nocturne.*?)`/gms)].map(
     ([, block, row]) => block ?? row,
   );
