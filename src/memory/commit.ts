@@ -11,7 +11,7 @@
 
 import { AppError } from '../base/errors.ts';
 import type { Clock } from '../base/time.ts';
-import { type Db, newId, type Row, type Sql } from '../db/sql.ts';
+import type { Db, Row, Sql } from '../db/sql.ts';
 import { bytesOf, rawText } from './edit-text.ts';
 import {
   type Actor,
@@ -77,8 +77,6 @@ export interface By {
 }
 
 export interface Committed {
-  /** Null where nothing changed. */
-  change: string | null;
   /** Of each file of the plan, in its order, what it is now; null where none is. */
   files: (Head | null)[];
   /** Paths where an edit made past nocturne won over lines of this commit; those are kept as a version. */
@@ -155,28 +153,24 @@ async function inTransaction(
   plan: (sql: Sql) => Promise<Plan[]>,
 ): Promise<Committed[]> {
   const at = clock.now().toISOString();
-  const id = newId('chg');
-  let committed: Committed[] = [];
-  const write = async (sql: Sql) => {
+  return db.write(async (sql) => {
     const archived = new Set<string>();
     for (const { memory } of [...targets].sort((a, b) => (a.memory < b.memory ? -1 : 1)))
       if (await lockMemory(sql, { memory, lock: db.lock.wait })) archived.add(memory);
     if (by.claim) await checkClaim(sql, by.claim, db.lock.wait);
-    const change = new Change(sql, { id, job: by.job, at });
-    const plans = await plan(sql);
-    committed = [];
-    for (const [n, { files, rows }] of plans.entries()) {
+    const change = new Change(sql, { job: by.job, at });
+    const committed: Committed[] = [];
+    for (const [n, { files, rows }] of (await plan(sql)).entries()) {
       const memory = targets[n]?.memory as string;
       const guard: FileGuard = { sql, memory, actor: by.actor, limits, isArchived: archived.has(memory) };
       const heads: (Staged | null)[] = [];
       for (const file of files) heads.push(await stage(file, change, guard));
       await rows?.(change, heads);
-      committed.push({ change: null, files: heads, collisions: [] });
+      committed.push({ files: heads, collisions: [] });
     }
-    if (await change.end()) for (const each of committed) each.change = id;
-  };
-  await db.write(write);
-  return committed;
+    await change.end();
+    return committed;
+  });
 }
 
 /** Answers whether it is archived. Errors: `bad-input` where there is none. */

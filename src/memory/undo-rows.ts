@@ -17,7 +17,7 @@ const KEYS: Record<UndoTable, readonly string[]> = {
 };
 
 export class Change {
-  readonly id: string;
+  readonly id = newId('chg');
   readonly job: string;
   readonly at: string;
   readonly sql: Sql;
@@ -25,19 +25,15 @@ export class Change {
   rows = 0;
   versions = 0;
 
-  /** `id`: where who commits asks for it later. */
-  constructor(sql: Sql, of: { id?: string; job: string; at: string }) {
+  constructor(sql: Sql, of: { job: string; at: string }) {
     this.sql = sql;
-    this.id = of.id ?? newId('chg');
     this.job = of.job;
     this.at = of.at;
   }
 
-  /** Enters the change, as the last thing of it; one that changed nothing is none. Answers whether it is one. */
-  async end(): Promise<boolean> {
-    if (this.rows + this.versions === 0) return false;
-    await insert(this.sql, 'change', [{ id: this.id, job: this.job, at: this.at }]);
-    return true;
+  /** Enters the change, as the last thing of it; one that changed nothing is none. */
+  async end(): Promise<void> {
+    if (this.rows + this.versions > 0) await insert(this.sql, 'change', [{ id: this.id, job: this.job, at: this.at }]);
   }
 
   /** Writes a row, in place of the one with its key. */

@@ -212,7 +212,7 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
         mkdirSync(join(dir, 'b.md'));
         return { files: ['a.md', 'b.md'].map((path) => ({ path, make: () => 'two\n' })) };
       });
-      expect(made.change).not.toBeNull();
+      expect(made.files).toMatchObject([{ path: 'a.md' }, { path: 'b.md' }]);
       const faults = await findFaults(memories, row);
       expect(faults.map(({ kind, where }) => [kind, where])).toEqual([['behind', 'b.md']]);
       expect(onDisk(dir)).toEqual({ 'a.md': 'two\n' });
