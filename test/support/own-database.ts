@@ -33,20 +33,11 @@ const free: string[] = [];
 const EMPTY = `do $$ declare each record; begin
   perform pg_terminate_backend(pid, 5000) from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend';
-  drop schema if exists bullmq cascade;
   set local session_replication_role = replica;
-  for each in select schemaname as schema, tablename as name from pg_tables
-    where (schemaname in ('nocturne', 'nocturne_home') and tablename not in ('database', 'change', 'breaker'))
-      or (schemaname = 'public' and tablename <> 'setting')
-  loop
-    execute format('delete from %I.%I', each.schema, each.name);
+  for each in select tablename as name from pg_tables where schemaname = 'public' and tablename <> 'setting' loop
+    execute format('delete from public.%I', each.name);
   end loop;
   if to_regclass('public.setting') is not null then delete from public.setting where key <> 'schema'; end if;
-  if to_regclass('nocturne.database') is not null then
-    update nocturne.database set id = gen_random_uuid()::text;
-    update nocturne_home.breaker set failures = 0, openings = 0, until = null, code = null, reason = null, prober = null,
-      probe_until = null, prober_seen_at = null, skips = 0;
-  end if;
 end $$`;
 
 export type OwnDatabase = Awaited<ReturnType<typeof ownDatabase>>;
@@ -56,7 +47,7 @@ export async function ownDatabase({ isNew = false } = {}) {
   const name = (!isNew && free.pop()) || (await newDatabase());
   const url = new URL(SERVER);
   url.pathname = `/${name}`;
-  const pool = new pg.Pool({ connectionString: url.href, max: 2, options: '-c search_path=nocturne' });
+  const pool = new pg.Pool({ connectionString: url.href, max: 2 });
   pool.on('error', () => {});
   return {
     url: url.href,
