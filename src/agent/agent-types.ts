@@ -4,8 +4,7 @@
 import type { ModelAccess } from '../base/config/config.ts';
 import type { Paid, Settled, Usage } from '../base/config/prices.ts';
 import { AppError } from '../base/errors.ts';
-import type { ProgramAnswer, ProgramTask } from './programs/program.ts';
-import { programOf } from './programs/programs.ts';
+import { type ProgramAnswer, type ProgramTask, programOf } from './programs/programs.ts';
 
 /** A custom tool, or Anthropic's memory tool (which the model knows; only its name is sent). */
 export type ToolDefinition =

@@ -24,8 +24,7 @@ import {
 } from './agent-types.ts';
 import { offlineFetch } from './offline-model.ts';
 import { askProgram } from './programs/ask-program.ts';
-import { ProgramFailure } from './programs/program.ts';
-import { programNamed, programOf } from './programs/programs.ts';
+import { ProgramFailure, programNamed, programOf } from './programs/programs.ts';
 
 /** A longer pause is not slept through: the run's wall clock would end it as a crash, and a crash costs an attempt. */
 const LONGEST_RETRY_WAIT_MS = 30_000;

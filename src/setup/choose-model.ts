@@ -4,8 +4,7 @@
 
 import { type AgentPorts, needsKey, OFFLINE_LIMITS, OFFLINE_MODEL, type RunAgent } from '../agent/agent-types.ts';
 import { explainFailure, openModel } from '../agent/model.ts';
-import type { ProgramName } from '../agent/programs/program.ts';
-import { PROGRAMS, programOf } from '../agent/programs/programs.ts';
+import { PROGRAMS, type ProgramName, programOf } from '../agent/programs/programs.ts';
 import { type Config, isLocal } from '../base/config/config.ts';
 import { leastDayUsd } from '../base/config/prices.ts';
 import { defaultSettings } from '../base/config/settings.ts';

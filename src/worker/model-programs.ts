@@ -15,9 +15,10 @@ import {
   type ProgramAnswer,
   type ProgramName,
   type ProgramTask,
+  programNamed,
+  programOf,
   quoteSaid,
-} from '../agent/programs/program.ts';
-import { programNamed, programOf } from '../agent/programs/programs.ts';
+} from '../agent/programs/programs.ts';
 import { runProgram } from '../agent/programs/run-program.ts';
 import type { Config } from '../base/config/config.ts';
 import { AppError, isAppError } from '../base/errors.ts';

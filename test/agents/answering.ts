@@ -4,7 +4,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { ProgramName } from '../../src/agent/programs/program.ts';
+import type { ProgramName } from '../../src/agent/programs/programs.ts';
 import { processesWith } from '../support/processes.ts';
 
 import { PROGRAMS } from './install.ts';

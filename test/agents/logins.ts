@@ -1,7 +1,7 @@
 // Logins as the programs keep them in files, with made-up tokens: enough for what asks without a request, and for a service
 // on loopback that believes everything.
 
-import type { ProgramName } from '../../src/agent/programs/program.ts';
+import type { ProgramName } from '../../src/agent/programs/programs.ts';
 
 const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const claims = { chatgpt_plan_type: 'plus', chatgpt_account_id: 'acc-1', chatgpt_user_id: 'u-1' };

@@ -3,7 +3,7 @@
 // it in git). What of a mark reaches a request reached the model.
 
 import { join } from 'node:path';
-import type { ProgramName } from '../../src/agent/programs/program.ts';
+import type { ProgramName } from '../../src/agent/programs/programs.ts';
 
 /** What a person's own run is told of these, else they would prove nothing; `anyway`: what nothing holds off. */
 export interface Marks {

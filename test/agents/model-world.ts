@@ -4,7 +4,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { ProgramName } from '../../src/agent/programs/program.ts';
+import type { ProgramName } from '../../src/agent/programs/programs.ts';
 import type { Environment } from '../../src/base/config/config.ts';
 import { run, start } from '../support/run.ts';
 import { aSession } from '../support/session-file.ts';

@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { ProgramName } from '../../src/agent/programs/program.ts';
+import type { ProgramName } from '../../src/agent/programs/programs.ts';
 import { writeFiles } from './homes.ts';
 import { PROGRAMS } from './install.ts';
 import { codexArguments } from './logins.ts';

@@ -6,8 +6,7 @@
 import type { Middleware } from '@anthropic-ai/sdk/core/middleware';
 import { asData } from '../../base/prompt.ts';
 import { isObject, type JsonObject, objectsOf, parseObject } from '../../base/text/json.ts';
-import { type ProgramAnswer, ProgramFailure, type ProgramTask } from './program.ts';
-import type { programOf } from './programs.ts';
+import { type ProgramAnswer, ProgramFailure, type ProgramTask, type programOf } from './programs.ts';
 
 /** Of what is no answer, the tool is shown so much. */
 const MOST_CHARACTERS = 2_000;

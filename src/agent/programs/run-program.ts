@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError, describeError } from '../../base/errors.ts';
 import { packagePath } from '../../base/files/files.ts';
 import { parseObject } from '../../base/text/json.ts';
-import type { Ended } from './program.ts';
+import type { Ended } from './programs.ts';
 
 /** A model's answer is a tenth of it. */
 const MOST_BYTES = 4 * 2 ** 20;

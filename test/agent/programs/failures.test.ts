@@ -2,8 +2,7 @@
 // for what, and how long. The sentences are the programs' own (Claude Code 2.1.197, Codex 0.169.0).
 
 import { describe, expect, test } from 'vitest';
-import { failureOf } from '../../../src/agent/programs/program.ts';
-import { claudeCode, codex } from '../../../src/agent/programs/programs.ts';
+import { claudeCode, codex, failureOf } from '../../../src/agent/programs/programs.ts';
 import type { ErrorCode } from '../../../src/base/errors.ts';
 
 const HOUR = 3_600_000;
