@@ -333,7 +333,7 @@ test('cost and status tell what was used on a plan in requests and tokens, never
   for (const line of cost.stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
   expect(await testing.json('cost')).toMatchObject({
     plan: { requests: 2, tokens: 2_200, today: 2, ceiling: 100 },
-    models: [{ model: 'claude-code', isOnPlan: true, isPriced: false, tokens: 2_200 }],
+    models: [{ model: 'claude-code', isOnPlan: true, tokens: 2_200 }],
   });
   expect(await testing.json()).toMatchObject({ spendToday: { planRequests: 2, ceilingPlanRequests: 100 } });
   expect((await testing.nocturne()).stdout).toMatch(/^Cost .*; 2 of 100 requests on\s+your plan today$/m);
