@@ -21,13 +21,13 @@ export function sampleOf(pattern: string, random: Random): Sample {
   let at = 0;
   let secret: string | undefined;
 
-  const alternatives = (): string => {
+  const alternatives = (): (() => string)[] => {
     const all = [sequence()];
     while (source[at] === '|') {
       at++;
       all.push(sequence());
     }
-    return random.pick(all)();
+    return all;
   };
   // Each piece is read whole before any is made, so that only what was chosen is made.
   const sequence = (): (() => string) => {
@@ -63,11 +63,7 @@ export function sampleOf(pattern: string, random: Random): Sample {
     const opening = /^\?(?:P<\w+>|[a-z-]*(:|\)))/.exec(source.slice(at));
     at += opening?.[0].length ?? 0;
     if (opening?.[1] === ')') return () => '';
-    const all = [sequence()];
-    while (source[at] === '|') {
-      at++;
-      all.push(sequence());
-    }
+    const all = alternatives();
     at++;
     const isNamed = opening?.[0].startsWith('?P') === true;
     return () => {
@@ -92,6 +88,6 @@ export function sampleOf(pattern: string, random: Random): Sample {
   };
   const oneOf = (set: string) => () => random.pick([...set]);
 
-  const text = alternatives();
+  const text = random.pick(alternatives())();
   return { text, secret: secret ?? text };
 }
