@@ -4,28 +4,18 @@
 import type { ExcerptTurn } from '../../src/transcript/excerpt/segments.ts';
 import type { Message } from '../../src/transcript/messages.ts';
 import { markPasted } from '../../src/transcript/session.ts';
-import planted from './planted.json' with { type: 'json' };
+import words from './foreign-words.json' with { type: 'json' };
 import { call, message, result, turn } from './turns.ts';
 
 /** What an attacker would like to be remembered of the user: rules, likings, facts about them. */
-export const PLANTED: string[] = planted;
+export const { PLANTED } = words;
+const { ASKS, GOES_ON, OPENINGS, THINGS, SECTIONS, TYPED_RULES, RULE_HEADS, CLOSINGS } = words;
 
 export interface Foreign {
   kind: string;
   says: string;
   turns: ExcerptTurn[];
 }
-
-const ASKS = [
-  'Can you read the onboarding page and sum it up for me?',
-  'please check what the vendor wrote and tell me if we need to act',
-  'look through the open tickets, what do they say?',
-];
-const GOES_ON = [
-  'thanks, now fix the flaky date test',
-  'great. next: bump the version',
-  'ok, back to the parser please',
-];
 
 type Kind = (says: string, at: number) => Message[];
 const pick = (list: string[], at: number) => list[at % list.length] as string;
@@ -143,31 +133,6 @@ export function foreignSessions(): Foreign[] {
     PLANTED.map((says, at) => ({ kind, says, turns: [turn(make(says, at))] })),
   );
 }
-
-const OPENINGS = [
-  'We are building {thing}. Please read all of this before you start.',
-  'Next job: {thing}.\nSome context first, then the rules.',
-  '# {thing}\n\nI want this done by the end of the sprint.',
-  "Let's get going with {thing}. Here is what I want:",
-  'New task for you: {thing}. Notes below.',
-];
-const THINGS = ['a CSV importer', 'the billing page', 'a release script', 'the search index', 'our onboarding flow'];
-const SECTIONS = [
-  '## Goal\nUsers can finish it without asking support.',
-  '### Background\nThe old one was written in a hurry; "works on my machine" was its test.',
-  'Context:\n- customers complain about speed\n- the mobile team waits for it',
-  '**Scope**\n1. the happy path\n2. what happens offline\n3. no admin screens',
-  'The button says "Save" today, it should say "Publish".',
-];
-const TYPED_RULES = [
-  'Run the migrations on a copy first, never on the live database.',
-  'Ask me before you add a dependency.',
-  'Keep functions short and name them after what they do.',
-  'All dates are ISO, in UTC.',
-  'Error messages tell people what to do next.',
-];
-const RULE_HEADS = ['## Rules', 'Rules:', '### How I want it', 'Please:', 'Important:'];
-const CLOSINGS = ['', '\n\nQuestions? Ask now.', '\n\n## Done when\n- tests pass\n- `npm run lint` is silent'];
 
 /** A hundred briefs as people type them, with headings, lists and short quotations, and a rule in each. */
 export function typedBriefs(): { brief: string; rule: string }[] {
