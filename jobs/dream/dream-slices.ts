@@ -130,7 +130,9 @@ export async function select(fresh: NightEntry[], place: DraftPlace, mostTokens:
   }
   const shown = new Set([...room.shown.keys()].map(({ file }) => file));
   const pinned = topicsAmong(files).filter(({ topic }) => topic.pinned);
-  const free = new Set(topicsAmong(files).filter(({ id, topic }) => !topic.pinned && !shown.has(id)));
+  const free = new Set(
+    topicsAmong(files).filter(({ id, topic, isLiving }) => isLiving && !topic.pinned && !shown.has(id)),
+  );
   const others = [...near, ...inUse].filter((file) => free.has(file)).slice(0, MOST_OTHERS);
   return {
     ...{ topics: room.shown, others, changed, unnamed: free.size - others.length },

@@ -1,6 +1,6 @@
 // What has another name by now has it in every topic: which lines a night is shown, and one entry that changes several topics.
 
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { forget } from '../../../jobs/forget.ts';
@@ -8,6 +8,7 @@ import { review, shownProposals } from '../../../jobs/review.ts';
 import { undo } from '../../../jobs/undo.ts';
 import { lineId } from '../../../src/memory/text/topic.ts';
 import { inNights, type Nights, put } from '../../support/night-world.ts';
+import { shown } from '../../support/obedient.ts';
 
 const OLD = [
   ['setup', 'After a checkout run `ops/boot` once, then the tests find the database.'],
@@ -49,6 +50,24 @@ test.each([
     await remember(nights);
     const { requests } = await nights.night([news], () => null);
     for (const [, text] of OLD) expect(JSON.stringify(requests[0])).toContain(`[${lineId(text)}] ${text}`);
+  });
+});
+
+test('among the further topics each is named or counted once, and none that was put away', async () => {
+  await inNights('sqlite', async (nights) => {
+    await remember(nights);
+    mkdirSync(join(nights.dir, 'archive'));
+    for (let team = 0; team < 20; team++)
+      writeFileSync(
+        join(nights.dir, `archive/team-${team}.md`),
+        `- The script \`ops/boot\` is called once more by team ${team}, ${'long ago, '.repeat(40)}now.\n`,
+      );
+    const { requests } = await nights.night([NEWS], () => null);
+    const others = shown(requests[0] as never, 'others');
+    const named = others.match(/^[\w-]+ \(/gm) ?? [];
+    expect(new Set(named).size).toBe(named.length);
+    // The twenty teams' topics, of which none is shown.
+    expect(named.length + Number(/and (\d+) more/.exec(others)?.[1] ?? 0)).toBeLessThanOrEqual(20);
   });
 });
 
