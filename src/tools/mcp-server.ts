@@ -286,11 +286,12 @@ async function readMemory(files: MemoryFiles, input: Input<'read'>) {
 }
 
 async function writeMemory(files: MemoryFiles, input: Input<'write'>, by: By) {
-  const { store, path, content: text, expected_content_sha256: sha } = input;
+  const { store, path, expected_content_sha256: sha } = input;
   checkFilePath(path);
+  const { text, redacted } = await withoutSecrets(input.content);
   const before = await files.read({ path });
   if (before?.text === text)
-    return { store, ...factsOf(before), redacted: 0, collided: false, outcome: 'unchanged' as const };
+    return { store, ...factsOf(before), redacted, collided: false, outcome: 'unchanged' as const };
   // A person's own secret is shown as a placeholder; written back whole, the placeholder would take its place.
   if (before && text.includes(PLACEHOLDER) && (await redact(before.text)).found.length > 0)
     throw new AppError('refused', `${path} was not replaced: it holds a secret, which ${PLACEHOLDER}…] stands for.`, {
@@ -298,7 +299,7 @@ async function writeMemory(files: MemoryFiles, input: Input<'write'>, by: By) {
     });
   const now = await files.write(by, { path, text, if: sha ? { sha } : { absent: true } });
   const [outcome, collided] = [before ? ('modified' as const) : ('created' as const), now.collisions.includes(path)];
-  return { store, ...factsOf(now), redacted: now.redacted, collided, outcome };
+  return { store, ...factsOf(now), redacted, collided, outcome };
 }
 
 async function editMemory(files: MemoryFiles, input: Input<'edit'>, by: By) {

@@ -253,6 +253,8 @@ test("a secret is neither shown nor written, and a person's own stays where it i
   const written = await call('memory_write', { path: 'new.md', content: mine });
   for (const { text, data } of [read, found, written]) expect(text + JSON.stringify(data)).not.toContain(SECRET);
   expect(written.data).toMatchObject({ redacted: 1, outcome: 'created' });
+  const again = await call('memory_write', { path: 'new.md', content: mine });
+  expect(again.data).toEqual({ ...written.data, outcome: 'unchanged' });
   expect(readFileSync(join(dir, 'new.md'), 'utf8')).not.toContain(SECRET);
   const { content, content_sha256 } = read.data;
   const back = await call('memory_write', { path: 'own.md', content, expected_content_sha256: content_sha256 });
