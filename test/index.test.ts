@@ -42,6 +42,12 @@ test('an agent of one’s own writes its memory by the tool, and is told of it t
   expect(again.systemPrompt).toContain('Where things run [hosts.md]');
 });
 
+test('an agent that is told no memory gets none', async () => {
+  const [config, cwd] = [await configOf(), tempDir()];
+  const untold = library.agentMemory({ config, cwd } as Library.AgentMemoryOptions);
+  await expect(untold).rejects.toMatchObject({ code: 'bad-input', remedy: expect.stringContaining('project') });
+});
+
 test('the build is loaded by import and by require alike', () => {
   const entry = join(root, 'dist/lib/index.js');
   const program = `import(${JSON.stringify(pathToFileURL(entry))}).then((imported) =>

@@ -3,12 +3,13 @@
 
 import { basename } from 'node:path';
 import { type Config, loadConfig } from '../base/config/config.ts';
+import { AppError } from '../base/errors.ts';
 import { isStoreId } from '../base/files/directories.ts';
 import { renderPrompt } from '../base/prompt.ts';
 import { type RecallOptions, recallFor } from '../hook/start-recall.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import type { MemoryFiles } from '../memory/memory-files.ts';
-import { type MemoryScope, notOfWorkingTree, scopeDir } from '../memory/places.ts';
+import { MEMORY_SCOPES, type MemoryScope, notOfWorkingTree, scopeDir } from '../memory/places.ts';
 import { noteUses } from '../memory/recall/recall.ts';
 import { isTopicPath } from '../memory/text/topic.ts';
 import { type App, openApp } from '../worker/compose.ts';
@@ -27,17 +28,21 @@ export interface AgentMemory {
 }
 
 export interface AgentMemoryOptions extends Omit<RecallOptions, 'agent' | 'isAlone'> {
-  /** `user`: `~/.claude/memory`; `project`: where the project's memory lives; `local`: `.claude/memory` in its root. Default: `project`. */
-  memory?: MemoryScope;
+  /** `user`: `~/.claude/memory`; `project`: where the project's memory lives; `local`: `.claude/memory` in its root. */
+  memory: MemoryScope;
   /** Whether the agent may write its memory. Default: `read-write`. */
   mode?: 'read-write' | 'read-only';
   /** Default: the settings of this machine's user. */
   config?: Config;
 }
 
-/** Opens an agent's memory, which is made where it is missing. */
+/** Opens an agent's memory, which is made where it is missing. Errors: `bad-input` where nothing says which it is. */
 export async function agentMemory(options: AgentMemoryOptions): Promise<AgentMemory> {
-  const { config = await loadConfig(), mode = 'read-write', memory = 'project', ...recalling } = options;
+  const { config = await loadConfig(), mode = 'read-write', memory, ...recalling } = options;
+  if (memory === undefined)
+    throw new AppError('bad-input', 'Nothing says which memory the agent has.', {
+      remedy: `Give memory: ${MEMORY_SCOPES.join(', ')}.`,
+    });
   const cwd = options.cwd ?? process.cwd();
   const app = await openApp(config);
   try {
