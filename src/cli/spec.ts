@@ -143,7 +143,8 @@ export async function programOf(modules: CommandModule[], argv: string[], at: Ca
   const [first = '', ...rest] = argv.slice(2);
   const isAlone = /^(?:-|$)/.test(first);
   const behind = rest.findIndex((word, at) => isCommand(modules, word) && !VALUED.test([first, ...rest][at] ?? ''));
-  if (isAlone && behind >= 0) {
+  // Help and version are answered wherever they stand.
+  if (isAlone && behind >= 0 && !/^(?:-[hV]|--help|--version)$/.test(first)) {
     const [name, ...more] = rest.slice(behind);
     const right = ['nocturne', name, first, ...rest.slice(0, behind), ...more].join(' ');
     program.error(`error: options stand behind their command: ${right}`);

@@ -97,6 +97,15 @@ test.each([
   expect(stderr).toContain(right);
 });
 
+test.each(['--help', '-h', '--version', '-V'])(
+  'nocturne %s is answered, whatever command stands behind it',
+  async (given) => {
+    const alone = await runHere([given], environmentIn(tempDir()));
+    expect(alone).toMatchObject({ code: 0, stderr: '' });
+    expect(await runHere([given, 'learn'], environmentIn(tempDir()))).toEqual(alone);
+  },
+);
+
 test('a directory may be called as a command is', async () => {
   const { code } = await runHere(['--memory', 'list', '--json'], environmentIn(tempDir()));
   expect(code).not.toBe(2);
