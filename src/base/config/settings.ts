@@ -177,9 +177,12 @@ export const FIXED = {
   totalMemoryBytes: 100 * 1024 * 1024,
 };
 
+// `startMs` never was one.
+const { startMs: _, ...onceSettings } = FIXED;
+
 /** By the name of what is no setting any more: what counts instead. */
 export const FORMER: Record<string, string> = {
-  ...Object.fromEntries(Object.entries(FIXED).map(([name, value]) => [name, `always ${JSON.stringify(value)}`])),
+  ...Object.fromEntries(Object.entries(onceSettings).map(([name, value]) => [name, `always ${JSON.stringify(value)}`])),
   dreamMinEntries: 'always 1',
   dreamMinHours: 'always 0',
   decompressedBytes: 'always 268435456',

@@ -119,6 +119,7 @@ test('a config.json with what is not a setting any more works with what counts i
     former: Object.keys(FORMER),
   });
   expect(config).not.toHaveProperty('dreamMinEntries');
+  expect(FORMER).not.toHaveProperty('startMs');
   const environment = { ...PLAIN, PATH: process.env.PATH, NOCTURNE_HOME: home };
   const said = 'dreamHours is no longer a setting: it is always 24; ';
   expect(await runHere(['list'], environment)).toMatchObject({ code: 0, stderr: expect.stringContaining(said) });
