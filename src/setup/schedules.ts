@@ -45,26 +45,28 @@ interface Words {
   name: Scheduler['name'];
   program: string[];
   files: [path: string, text: (night: Night) => string][];
-  load: string[][];
+  /** Told where files came or went. Without it what is loaded is not loaded again, so it is unloaded first. */
+  reread?: string[];
+  load: string[];
   /** Refused where nothing is loaded. */
   unload: string[];
   ask: string[];
 }
 
-function schedulerOf(environment: Environment, { name, program, files, load, unload, ask }: Words): Scheduler {
+function schedulerOf(environment: Environment, { name, program, files, reread, load, unload, ask }: Words): Scheduler {
   const run = (args: string[]) => runProgram([...program, ...args], environment);
   return {
     name,
     texts: (night) => files.map(([path, text]) => ({ path, text: text(night) })),
     async install(night) {
-      // One that is loaded is not loaded again.
-      await run(unload);
+      if (!reread) await run(unload);
       for (const [path, text] of files) writeWhole(path, text(night));
-      for (const args of load) refuse(await run(args));
+      for (const args of reread ? [reread, load] : [load]) refuse(await run(args));
     },
     async remove() {
       await run(unload);
       for (const [path] of files) removeFile(path);
+      if (reread) await run(reread);
     },
     async state() {
       if (files.every(([path]) => statNow(path) === null)) return null;
@@ -84,7 +86,8 @@ function systemd(environment: Environment): Scheduler {
       [join(dir, 'nocturne.service'), (night) => systemdUnits(night).service],
       [join(dir, timer), (night) => systemdUnits(night).timer],
     ],
-    load: [['daemon-reload'], ['enable', '--now', timer]],
+    reread: ['daemon-reload'],
+    load: ['enable', '--now', timer],
     unload: ['disable', '--now', timer],
     ask: ['is-active', timer],
   });
@@ -97,7 +100,7 @@ function launchd(environment: Environment): Scheduler {
     name: 'launchd',
     program: ['launchctl'],
     files: [[path, launchdPlist]],
-    load: [['bootstrap', domain, path]],
+    load: ['bootstrap', domain, path],
     unload: ['bootout', `${domain}/${LABEL}`],
     ask: ['print', `${domain}/${LABEL}`],
   });

@@ -94,7 +94,6 @@ test('where a systemd user manager answers, the night is a timer of it, until th
   expect(readdirSync(units)).toEqual(['nocturne.service', 'nocturne.timer']);
   expect(readFileSync(person.systemctlCalls, 'utf8').split('\n')).toEqual([
     '--user show-environment',
-    '--user disable --now nocturne.timer',
     '--user daemon-reload',
     '--user enable --now nocturne.timer',
     '',
@@ -105,7 +104,9 @@ test('where a systemd user manager answers, the night is a timer of it, until th
   const last = await runHere(['setup', 'gemini', '--remove', '--yes'], offline(person));
   expect(last.stdout).toContain('out of systemd');
   expect(readdirSync(units)).toEqual([]);
-  expect(readFileSync(person.systemctlCalls, 'utf8')).toMatch(/--user disable --now nocturne\.timer\n$/);
+  expect(readFileSync(person.systemctlCalls, 'utf8')).toMatch(
+    /--user disable --now nocturne\.timer\n--user daemon-reload\n$/,
+  );
   await runHere(['setup', 'codex', '--yes', '--schedule', 'none'], offline(person));
   expect(readdirSync(units)).toEqual([]);
 });
