@@ -88,7 +88,8 @@ export async function share(request: ShareRequest, deps: ShareDeps): Promise<Sha
   // 1.
   const sharing = request.sources.map(readToShare);
   // 2.
-  for (const topic of sharing) report.secrets.push(...(await secretsIn(topic)));
+  const found = (await Promise.all(sharing.map(secretsIn))).flat();
+  report.secrets = [...new Map(found.map((each) => [`${each.path}:${each.line} ${each.rule}`, each])).values()];
   if (report.secrets.length > 0) return { ...report, outcome: 'refused' };
   // 3.
   if (request.isDryRun && !isDirectory(dir)) {

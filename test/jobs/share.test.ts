@@ -166,11 +166,15 @@ test('a line that is named is shared alone, and list says where the team’s mem
 });
 
 test('a secret keeps all from being shared, and is named by rule and line alone', async () => {
-  const { here, dir, team } = await world();
+  const { here, json, dir, team } = await world();
   const token = 'ghp_abcdefghijklmnopqrstuvwxyz0123456789';
-  writeFileSync(join(dir, 'hosts.md'), HOSTS.replace('two racks.', `two racks.\n  - Its token is ${token}.`));
+  writeFileSync(
+    join(dir, 'hosts.md'),
+    HOSTS.replace('two racks.', `two racks.\n  - Its tokens are ${token} and ${token}.`),
+  );
   const refused = await here('share', 'hosts');
   expect(refused).toMatchObject({ code: 1, stdout: expect.stringContaining('hosts.md:10 holds a secret (github)') });
+  expect((await json('share', 'hosts')).secrets).toEqual([{ path: 'hosts.md', line: 10, rule: 'github' }]);
   expect(`${refused.stdout}${refused.stderr}`).not.toContain(token);
   expect(existsSync(team)).toBe(false);
 });
