@@ -286,7 +286,7 @@ export async function findTopic(app: App, memory: MemoryRow, given: string): Pro
 }
 
 /** The path of any file, whether it is there, was, or never was; a topic may be named without its ending. */
-export async function fileNamed(app: App, memory: MemoryRow, given: string): Promise<string> {
+async function fileNamed(app: App, memory: MemoryRow, given: string): Promise<string> {
   const found = await findTopic(app, memory, given);
   if (found) return found;
   const path = pathIn(memory, given);

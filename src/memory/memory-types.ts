@@ -90,14 +90,3 @@ export interface Entry {
   /** Fingerprint of the prompt that found it. */
   prompt: string;
 }
-
-/** What was made of a turn. What has no row is pending. */
-export type Disposition =
-  | 'recorded'
-  | 'nothing'
-  | 'main-agent'
-  | 'private'
-  | 'gave-up'
-  | 'assumed'
-  | 'undone'
-  | 'declined';

@@ -101,7 +101,7 @@ export function storeRoutes(): Endpoint[] {
 }
 
 /** The memories that a caller sees, for a list of them. */
-export function storesFor(
+function storesFor(
   by: Asker,
   filters: Partial<z.output<typeof listQuery>> = {},
 ): Parameters<typeof newestPage<MemoryRow, unknown>>[1] {

@@ -121,7 +121,7 @@ interface Listed<Row> {
 }
 
 /** What a caller sees of a table, newest first. `after`: when what came before it was made, and its id. */
-export async function newestSeen<Row extends { created_at: string; id: string }>(
+async function newestSeen<Row extends { created_at: string; id: string }>(
   db: Db,
   { table, conditions, isSeen }: Listed<Row>,
   { limit = Infinity, after }: { limit?: number; after?: string[] } = {},

@@ -58,7 +58,7 @@ export function fail(what: string, found: string, remedy: string): Checked {
 
 const MOST_NAMED = 20;
 
-export function sayFirst(names: string[]): string {
+function sayFirst(names: string[]): string {
   const rest = names.length - MOST_NAMED;
   return [...names.slice(0, MOST_NAMED), ...(rest > 0 ? [`and ${rest} more`] : [])].join(', ');
 }
@@ -205,7 +205,7 @@ function checkDisk(dir: string): Checked[] {
 
 // What is outside of the database.
 
-export function checkHome({ home }: Config): Checked {
+function checkHome({ home }: Config): Checked {
   if (!isDirectory(home)) {
     return statNow(home) === null
       ? fail('home', `${home} is not there`, 'Run nocturne setup.')
@@ -278,7 +278,7 @@ function pluginName(text: string, file: string): string | undefined {
 }
 
 /** Whether nocturne may work unasked for the project that doctor is run in. */
-export function checkEnablement({ enabled, reason, pausedUntil, pausedProject, isUnknown }: Enablement): Checked[] {
+function checkEnablement({ enabled, reason, pausedUntil, pausedProject, isUnknown }: Enablement): Checked[] {
   // Of settings that cannot be read another check tells.
   if (enabled || isUnknown) return [];
   const remedy = pausedUntil === undefined ? 'Change that if you did not mean it.' : `Run ${pauseEnd(pausedProject)}.`;
@@ -308,7 +308,7 @@ export async function checkKey(config: Config): Promise<Checked[]> {
 }
 
 /** The settings as the schedule's process has them, where a program stands as the model; else as they are. */
-export async function asAtNight(config: Config): Promise<Config> {
+async function asAtNight(config: Config): Promise<Config> {
   if (programOf(config.model) === null) return config;
   const night = attempt(
     () => nightOf(config, findPrograms(config.environment)),
@@ -323,7 +323,7 @@ export async function asAtNight(config: Config): Promise<Config> {
  * Which file an agent's program that stands as the model is, its version, how it pays, and what it sends along; no request
  * is sent. It is tried as the schedule would start it: what works in a shell may not work at night.
  */
-export async function checkProgram(config: Config): Promise<Checked[]> {
+async function checkProgram(config: Config): Promise<Checked[]> {
   const name = programOf(config.model)?.name;
   if (name === undefined) return [];
   const night = await asAtNight(config);
@@ -357,13 +357,13 @@ export async function checkModel(config: Config, spend: Counting): Promise<Check
 }
 
 /** The agent's own settings, where they tell where memory lives and whether it is on. */
-export function checkAgentSettings({ agentMemory }: Config): Checked[] {
+function checkAgentSettings({ agentMemory }: Config): Checked[] {
   const { problem, path } = agentMemory.settings;
   return problem ? [fail('agent settings', problem, `Fix ${path}: until then nothing is learned.`)] : [];
 }
 
 /** Sessions that hooks told of and no worker has taken up yet. */
-export function checkSpool(config: Config): Checked {
+function checkSpool(config: Config): Checked {
   const names = namesInSpool(config.home);
   if (names.length === 0) return ok('news from hooks', 'nothing waits');
   const times = spoolFiles(config.home).flatMap((file) => statNow(file)?.modifiedMs ?? []);

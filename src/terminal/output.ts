@@ -211,15 +211,14 @@ export class Questions {
       });
   }
 
-  /** A line, which begins as `begun` for the person to change; null at the end of the input, and after Ctrl-C. */
-  async ask(question: string, begun = ''): Promise<string | null> {
+  /** A line; null at the end of the input, and after Ctrl-C. */
+  async ask(question: string): Promise<string | null> {
     const said = wrap(question, process.stderr.columns || 80);
     this.#isShown = true;
     // What was typed ahead is there, also where nothing more can be.
     if (this.#isOpen) {
       this.#input.setPrompt(said);
       this.#input.prompt();
-      if (begun) this.#input.write(begun);
     } else process.stderr.write(said);
     return this.#next();
   }

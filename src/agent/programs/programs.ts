@@ -107,7 +107,7 @@ export function quoteSaid(text: string): string {
 }
 
 /** What a program said that ended without an answer; where it said nothing, how it ended. */
-export function lastWords({ stdout, stderr, code }: Ended): string {
+function lastWords({ stdout, stderr, code }: Ended): string {
   return stderr.trim() || stdout.trim() || (code === null ? 'it was killed' : `it ended with exit code ${code}`);
 }
 
