@@ -106,26 +106,39 @@ function findJwts(text: string, { start, end }: Span): Found[] {
 const SECRET_KIND = /\bkind["']?:[ \t]{0,9}["']?Secret\b/g;
 const DATA_LINE =
   /(?<=[\s{,]["']?)[\w.-]{1,100}["']?:[ \t]{0,9}(?:[|>][-+]?\s{1,40})?["']?(?<secret>[A-Za-z0-9+/]{8,8000}={0,3})(?![\w+/=])/dg;
-const DATA = /(?<![A-Za-z])(?:string)?data["']?:(?<block>[^}\n]*(?:\n(?![A-Za-z-])[^}\n]*)*)/gi;
+const DATA = /(?<![A-Za-z])(?:string)?data["']?:/gi;
+// The block ends where something that is not its own begins.
+const AFTER_DATA = /\}|\n[A-Za-z-]/g;
 const AROUND_KIND = 4000;
 
 /** What stands under `data:` near `kind: Secret`: base64 is no veil. */
 function findKubernetesSecrets(text: string): Found[] {
   const found: Found[] = [];
   let seen = 0;
+  let done = 0;
   for (const { index: kind } of text.matchAll(SECRET_KIND)) {
     if (kind < seen) continue;
     seen = kind + 2 * AROUND_KIND;
     const from = Math.max(0, kind - AROUND_KIND);
-    for (const { 0: data, index, groups } of text.slice(from, kind + 3 * AROUND_KIND).matchAll(DATA)) {
-      const at = from + index + data.length - (groups?.block?.length ?? 0);
-      for (const match of (groups?.block ?? '').matchAll(DATA_LINE)) {
+    for (const { 0: data, index } of text.slice(from, kind + 3 * AROUND_KIND).matchAll(DATA)) {
+      const at = from + index + data.length;
+      if (at < done) continue;
+      done = endOfData(text, at);
+      for (const match of text.slice(at, done).matchAll(DATA_LINE)) {
         const [start = 0, end = 0] = match.indices?.groups?.secret ?? [];
         found.push({ rule: 'kubernetes', start: at + start, end: at + end });
       }
     }
   }
   return found;
+}
+
+/** Of a long block the lines that begin in its first 16,000 characters are read, each whole. */
+function endOfData(text: string, from: number): number {
+  AFTER_DATA.lastIndex = from;
+  const end = AFTER_DATA.exec(text)?.index ?? text.length;
+  const line = end - from > 4 * AROUND_KIND ? text.indexOf('\n', from + 4 * AROUND_KIND) : -1;
+  return line < 0 ? end : Math.min(line, end);
 }
 
 export function findBlocks(text: string): Found[] {

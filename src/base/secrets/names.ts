@@ -39,7 +39,7 @@ const GAPS = own.gaps.map(({ way, pattern, far = false }) => ({
   ),
 }));
 /** What stands behind a name where a row that looks further may find something. */
-const FAR = /[<>(]|\|\||\?\?|\bor\b|alue|efault|string|plain|text|content|;s:| --?b/;
+const FAR = /[<>(]|\|\||\?\?|\bor\b|alue|efault|string|plain|text|content|;s:|[ \t]--?b/;
 /** After a flag, or where a line is only a name and its value. */
 const SPACE = /["']?[ \t]{1,20}(?:[057][ \t]|<\((?:echo|printf)[ \t])?/y;
 const IS_FLAG = /(?:^|[\s"'])--?[\w-]*$/;

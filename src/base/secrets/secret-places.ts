@@ -28,6 +28,7 @@ const long = (value: string) => value.length >= 16 && isMachineMade(value) && !i
 const CHECKS: Record<string, (value: string, before: string) => boolean> = {
   any,
   long,
+  machine: isMachineMade,
   password: isPassword,
   // `Ed25519Signer` is a type.
   made: (value) => !/^[A-Z][a-z]+\w*$/.test(value) && (long(value) || isPassword(value)),

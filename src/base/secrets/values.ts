@@ -118,8 +118,9 @@ function isKeyOfSomeone({ value, name, before, isQuoted, way }: Given): boolean 
   const isSalt =
     /salt|pepper|cookie|cipher|encrypt/i.test(name) || (/^(?:\s*KEY|.*_auth)$/.test(before + name) && way === 'joint');
   const isShuffledKey = isMixed(value) && isShuffled(value);
-  if (!isSalt && (whose === '' || HARMLESS_KEY.test(whose.trim()))) return false;
-  if (way === 'prose') return isMade(value, 14) && (namesVendor(whose) || isShuffledKey);
+  const isHarmless = !isSalt && HARMLESS_KEY.test(whose.trim());
+  if (way === 'prose') return isMade(value, 14) && (namesVendor(whose) || (isShuffledKey && !isHarmless));
+  if (isHarmless || (!isSalt && whose === '')) return false;
   if (isPath(value) || /^\w+=[^=]/.test(value) || (way !== 'joint' && !isQuoted)) return false;
   // `monkey` and `turkey`: the name must begin there, by a sign or a capital.
   if (!isSalt && !/[_ -]$/.test(whose) && !/^[A-Z]/.test(name)) return false;

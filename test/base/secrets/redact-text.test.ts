@@ -99,6 +99,12 @@ const SECRETS: [before: string, secret: string, after: string, rule: string][] =
   ['{"kind":"Secret","data":{"url":"', 'cG9zdGdyZXM6Ly9h', '"},"type":"Opaque"}', 'kubernetes'],
   ['apiVersion: v1\ndata:\n  url: ', 'cG9zdGdyZXM6Ly9h', '\nkind: Secret\n', 'kubernetes'],
   ['Cookie: ', `consent=all2026; sid=${random(24)}`, '', 'cookie'],
+  ['.example.org\tTRUE\t/\tTRUE\t0\tPHPSESSID\t', '5f2k9q8w7e6r5t4', '\n', 'cookie'],
+  ['.example.org\tTRUE\t/\tFALSE\t0\tauth\t', 'Q9x_Zk3-Lp', '\n', 'cookie'],
+  ['vault login ', 's.9F2kd83hJs', ' now', 'login'],
+  ['MY_TOKEN set\t-b "', random(20), '"', 'assignment'],
+  ['the Azure storage key is ', `${random(43)}=`, ' now', 'assignment'],
+  ['AWS storage key: ', `wJalrXUtnFEMI/K7MDENG/${random(18)}`, '', 'assignment'],
   ['Their bank card ', '4111 1111 1111 1111', ' 12/27 is mine.', 'card'],
   ['Pay with Visa ', '4012-8888-8888-1881', ',1/27.', 'card'],
   ['{"card": "', '5555555555554444', '"}', 'card'],
@@ -249,6 +255,16 @@ test('what was taken out is no part of another secret, and a bound parameter is 
   expect(text).toBe('sql.Open("mysql", "crm:[redacted:url-login]@tcp(mysql.crm:3306)/crm")');
   const bound = 'CREATE USER pedro IDENTIFIED BY :password;';
   expect(await redact(bound)).toEqual({ text: bound, found: [] });
+});
+
+test('a value of a long Kubernetes secret is taken out whole, wherever it begins', async () => {
+  for (const at of [3_900, 7_900, 11_900, 15_900]) {
+    const before = `kind: Secret\ndata:\n  # ${'-'.repeat(at)}\n  url: `;
+    const after = '\nnext: cG9zdGdyZXM6Ly9h\n';
+    expect(await textOf(`${before}${'cG9zdGdyZXM6Ly9h'.repeat(60)}${after}`)).toBe(
+      `${before}[redacted:kubernetes]${after}`,
+    );
+  }
 });
 
 test('one word again and again is no seed phrase', async () => {
