@@ -176,6 +176,8 @@ async function ofEngine(engine: 'sqlite' | 'postgres', files: number): Promise<v
       for (let n = 0; n < 10_000; n += 1)
         await put(sql, { kind: 'extract', key: `session-${n}`, payload: {}, notBefore: new Date(0) }, new Date());
     });
+    // As autovacuum does within a minute: without statistics PostgreSQL sorts all that is due, 4 ms a claim.
+    if (engine === 'postgres') await db.run('analyze');
     const claims = await time(200, async () => {
       const item = await claim(db, {
         owner: 'host:1:1',
@@ -189,7 +191,6 @@ async function ofEngine(engine: 'sqlite' | 'postgres', files: number): Promise<v
     });
     tell('claim of one of 10,000', claims, { median: 3 });
     const large = (await db.get<{ id: string }>('select id from memory where name = ?', `of ${files}`))?.id as string;
-    if (engine === 'postgres') await db.run('analyze');
     const searches = {
       'one word': ['canary', 50],
       'three words': ['canary rollback tenant', 50],
