@@ -82,17 +82,19 @@ export async function markForgotten({ db, home }: Memories): Promise<void> {
   const isForgotten = ({ state, reason }: Pick<EntryRow, 'state' | 'reason'>) =>
     state === 'gone' && reason === 'forgotten';
   const which = kept.length > 0 ? '1 = 1' : FORGOTTEN;
-  const [known, gone]: [string[], string[]] = [[], []];
+  const [known, gone]: [string[][], string[]] = [[], []];
   for (const { memory } of await db.all<{ memory: string }>(`select distinct memory from entry where ${which}`)) {
     for (const row of await entriesWhere(db, memory, `and ${which}`)) {
       const ids = [`${memory} ${row.id}`, ...row.evidence.slice(0, 1).map(({ message }) => markOf(message))];
-      known.push(...ids);
+      known.push(ids);
       if (isForgotten(row)) gone.push(...ids);
     }
   }
   const stays = kept.flatMap((mark): Mark[] => {
-    const told = new Set(mark.what === 'redacted' ? [] : known.map((id) => sumOf(mark.salt, id)));
-    const sums = mark.sums.filter((sum) => !told.has(sum));
+    // Another entry of the same message, or the same in another memory, knows nothing of it.
+    const [all, sum] = [new Set(mark.sums), (id: string) => sumOf(mark.salt, id)];
+    const rows = mark.what === 'redacted' ? [] : known.filter(([own = '']) => all.has(sum(own)));
+    const sums = [...all.difference(new Set(rows.flat().map(sum)))];
     return sums.length > 0 ? [{ ...mark, sums }] : [];
   });
   if (kept.length > 0) await keepSetting(db, KEPT, JSON.stringify(stays));

@@ -54,7 +54,8 @@ export async function withBuiltIndex(
     Object.assign(size, { lines: built.lines, bytes: built.bytes });
     return built.text;
   };
-  const dropped = (now: string | null) => (now !== null && isFormerPart(now) ? null : now);
+  const dropped = async (now: string | null) =>
+    now !== null && isFormerPart(now, await livingTopics(sql, memory)) ? null : now;
   const all = [...files, { path: INDEX, make }, ...FORMER_PARTS.map((path) => ({ path, make: dropped }))];
   return {
     files: all,

@@ -202,7 +202,7 @@ const SHOWN_PART = 1 / 2;
 const CLAUSE_WORDS = 3;
 
 /** What stands in brackets, or behind the last semicolon: of a habit its occasions. */
-const OCCASIONS = /\s*\([^()]*\)|;[^;]*?(?=\.?$)/g;
+export const OCCASIONS = /\s*\([^()]*\)|;[^;]*?(?=\.?$)/g;
 
 /** What of a line must not be lost: of a habit that one session showed all but its occasions. */
 export const lastingIn = ({ text, seenOnce, sources = [] }: KnownLine) =>

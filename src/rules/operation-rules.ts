@@ -27,6 +27,7 @@ import {
   linesOut,
   type NewLine,
   newestAt,
+  OCCASIONS,
   type Operation,
   type Put,
   type Rename,
@@ -326,18 +327,20 @@ function* lostFaults(put: Put, { operations, context }: Night): Faults {
     const isOfIt = written.length === 0 || sharesTopic(saidBy(entry).join('\n'), written.join('\n'));
     if (entry.strength === 'stated' && !isOfIt) yield `no line that cites ${id} says anything of it.`;
     const elsewhere = operations.flatMap(linesIn).flatMap((line) => (line.entries.includes(id) ? line.text : []));
-    // Who shows a habit again adds nothing to its line.
-    if (entry.strength === 'implied' && !entry.found && carriesHabit(put, context)) continue;
-    const lost = missingIn(lastingValues(text, at), [...elsewhere, ...old, ...(put.over ?? []), changes]);
+    // Of a habit that is shown again the occasion may go.
+    const lasting = isOfCarried(entry, put, context) ? text.replace(OCCASIONS, '') : text;
+    const lost = missingIn(lastingValues(lasting, at), [...elsewhere, ...old, ...(put.over ?? []), changes]);
     if (lost.length > 0) yield `its lines lose ${list(lost)} of ${id}: keep it letter for letter.`;
   }
 }
 
-/** Whether a line that goes stands on in one that comes. */
-const carriesHabit = (put: Put, context: DreamContext) =>
+/** Whether an entry shows the habit of a line that goes and stands on in one that comes. */
+const isOfCarried = (entry: KnownEntry, put: Put, context: DreamContext) =>
+  entry.strength === 'implied' &&
+  !entry.found &&
   linesOut(put).some((id) => {
     const known = topicOfLine(id, context, put.topic)?.lines.get(id);
-    return known !== undefined && carrierOf(known, put, context) !== undefined;
+    return known && isSameHabit(known.text, entry) && carrierOf(known, put, context);
   });
 
 // Entries that are dropped, and names.

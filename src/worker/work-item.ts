@@ -129,6 +129,8 @@ async function runJob(app: App, { item, memory, isProbe }: Work, signal: AbortSi
     const again = new Date(clock.now().getTime() + Math.max(config.quietMs, MINUTE_MS));
     return { ...ending, again, why: 'the session goes on' };
   }
+  // An earlier build left it to a worker.
+  if (item.kind !== 'dream') return { outcome: 'skipped', why: 'nocturne learn --again is done at once by now' };
   const standing = await app.standingOf(memory);
   if (!standing.enabled) return whenOff(standing, clock.now());
   const { instructions } = item.payload as unknown as Payloads['dream'];

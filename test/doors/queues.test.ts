@@ -2,6 +2,7 @@
 
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
+import { type NewItem, put } from '../../src/queue/inbox.ts';
 import { missing, REDIS, stopwatch } from '../queue/backends.ts';
 import { noOwnRedis, ownRedis } from '../queue/own-redis.ts';
 import { refusedPort, silentServer } from '../queue/servers.ts';
@@ -40,6 +41,17 @@ async function workUntilIdle(testing: TestApp): Promise<void> {
   await until(() => isIdle(testing));
   await worker.stop();
 }
+
+test('work that an earlier build left for a worker is let go with a word, and no dream in its place', async () => {
+  const testing = await testApp();
+  const memory = await testing.app.memoryFor();
+  const left = { kind: 'reprocess', key: `${memory.id} all`, memory: memory.id, payload: {}, notBefore: new Date(0) };
+  await testing.app.db.write((sql) => put(sql, left as NewItem, new Date(0)));
+  expect((await testing.nocturne('worker', '--once')).stderr).toContain(
+    'nocturne learn --again is done at once by now',
+  );
+  expect(await testing.rows('waiting')).toEqual([]);
+});
 
 test('worker --once does all that waits, the dream last, says what became of it, and ends', async () => {
   const { code, stdout, stderr, memory } = await workedOnce();

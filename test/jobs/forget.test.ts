@@ -3,9 +3,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { addMark, afterRestore } from '../../jobs/after-restore.ts';
+import { addMark, afterRestore, forgottenMarks, keepMarks, markedMessages } from '../../jobs/after-restore.ts';
 import { insert } from '../../src/db/sql.ts';
 import { commit } from '../../src/memory/commit.ts';
+import { entriesWhere } from '../../src/memory/entries.ts';
 import { headAt } from '../../src/memory/file-rows.ts';
 import { lineId } from '../../src/memory/text/topic.ts';
 import { testModel } from '../support/app.ts';
@@ -73,6 +74,16 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     expect(await here.states()).toMatchObject({ [PNPM]: 'placed', [MAIN]: 'forgotten' });
     const now = await here.db.get<{ state: string }>('select state from entry where id = ?', id);
     expect(now?.state).not.toBe('gone');
+  });
+
+  it('what was forgotten in a memory that was carried here stays unlearned, whatever else is forgotten', async (here) => {
+    await dreamt(here, [PNPM, MAIN]);
+    await here.forget('PNPM instead');
+    const [gone] = await entriesWhere(here.db, here.row.id, "and state = 'gone'");
+    const message = gone?.evidence[0]?.message ?? '';
+    await keepMarks(here.db, await forgottenMarks(here.db, here.row.id));
+    await here.forget('main');
+    expect((await markedMessages(here.db))(message)).toBe(true);
   });
 
   it('of two things forgotten one after the other, the last of all that was there, each can be taken back alone', async (here) => {

@@ -81,8 +81,9 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
       mkdirSync(join(nights.dir, 'index'));
       writeFileSync(join(nights.dir, 'index/project.md'), '# Project\n\n- Facts [facts.md]\n');
       writeFileSync(join(nights.dir, 'index/user.md'), '# User\n\n- Facts [facts.md]\n- Kim knows more.\n');
+      writeFileSync(join(nights.dir, 'index/reference.md'), '# Reference\n\n- Call Mira before [facts.md]\n');
       await nights.night(['The barn is red.'], ([b]) => [put(b, 'The barn is red.')]);
-      expect(readdirSync(join(nights.dir, 'index'))).toEqual(['user.md']);
+      expect(readdirSync(join(nights.dir, 'index'))).toEqual(['reference.md', 'user.md']);
       expect(await index()).toBe(before);
     }));
 

@@ -182,6 +182,13 @@ put The module path is \`a.io/x/git-sync\` now.
 put Check with \`go build -X a.io/x/git-sync/cmd/version\`.
 ! cites no entry
 
+what is said beside a habit that is shown again is none of its occasions
+- (once) Run the linter before a commit (asked for the menu).
+~ (implied) Run the linter before a commit (asked for \`api\`).
+~ (implied) Deploys go out through \`ship.sh\`.
+put Run the linter before a commit (asked for the menu).
+! its lines lose "ship.sh"
+
 a value is only a part of the one that was said
 ~ It listens on 8080.
 put It listens on 80.

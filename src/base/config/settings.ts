@@ -184,6 +184,7 @@ const { startMs: _, ...onceSettings } = FIXED;
 export const FORMER: Record<string, string> = {
   ...Object.fromEntries(Object.entries(onceSettings).map(([name, value]) => [name, `always ${JSON.stringify(value)}`])),
   dreamMinEntries: 'always 1',
+  fork: 'always an excerpt',
   dreamMinHours: 'always 0',
   decompressedBytes: 'always 268435456',
   wallMs: 'a minute and five times requestMs',

@@ -153,9 +153,11 @@ export function sourceOf({
     // Asked for first: joined to what lines rest on, SQLite would go through what all lines of the memory rest on.
     const select = 'select id, path from file where memory = ? and path in (#)';
     const files = await allOf<{ id: string; path: string }>(sql, select, paths, memory);
-    const resting = `select r.file, r.line, r.source, entry.day, entry.at, entry.found, s.machine, s.cwd,
-        case when entry.text like 'On this machine%' then 1 else 0 end as one
-      from rests r left join entry on entry.memory = r.memory and entry.id = r.source and entry.state <> 'gone'
+    // Of one that is gone it is still known where it was said.
+    const resting = `select r.file, r.line, r.source, e.day, e.at, e.found, s.machine, s.cwd,
+        case when e.text like 'On this machine%' then 1 else 0 end as one
+      from rests r left join entry on entry.memory = r.memory and entry.id = r.source
+      left join entry e on e.memory = entry.memory and e.id = entry.id and e.state <> 'gone'
       left join session s on s.id = entry.session where r.memory = ? and r.file in (#)`;
     const rows = Map.groupBy(
       await allOf<Rest>(

@@ -48,10 +48,11 @@ type Group = (typeof GROUPS)[number];
 /** Where an earlier nocturne put what had no room. */
 export const FORMER_PARTS = GROUPS.map((group) => `index/${group}.md`);
 
-/** Whether such a file has its heading and generated lines, and nothing of anybody's. */
-export function isFormerPart(text: string): boolean {
+/** Whether such a file has its heading and lines of these topics, and nothing of anybody's. */
+export function isFormerPart(text: string, topics: readonly IndexTopic[]): boolean {
   const [heading = '', ...lines] = text.split(/\r?\n/).filter((line) => line.trim() !== '');
-  return /^# \w+$/.test(heading) && lines.every((line) => /^- .*\[[^[\]]+\.md\]$/.test(line));
+  const generated = new Set(topics.map((topic) => indexLine(topic)));
+  return /^# \w+$/.test(heading) && lines.length > 0 && lines.every((line) => generated.has(line));
 }
 
 const TITLE = '# Memory';
