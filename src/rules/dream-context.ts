@@ -202,11 +202,13 @@ const SHOWN_PART = 1 / 2;
 const CLAUSE_WORDS = 3;
 
 /** What stands in brackets, or behind the last semicolon: of a habit its occasions. */
-export const OCCASIONS = /\s*\([^()]*\)|;[^;]*?(?=\.?$)/g;
+const OCCASIONS = /\s*\([^()]*\)|;[^;]*?(?=\.?$)/g;
+
+export const withoutAside = (text: string) => text.replace(OCCASIONS, '');
 
 /** What of a line must not be lost: of a habit that one session showed all but its occasions. */
 export const lastingIn = ({ text, seenOnce, sources = [] }: KnownLine) =>
-  seenOnce !== undefined && sources.every(({ found }) => !found) ? text.replace(OCCASIONS, '') : text;
+  seenOnce !== undefined && sources.every(({ found }) => !found) ? withoutAside(text) : text;
 
 /** A line that goes on as another without the occasions that only one session showed; what was stated, denies or limits stays. */
 export function withoutOccasions(text: string, of: { cited: KnownEntry[]; carried: KnownLine[] }): string {
@@ -398,3 +400,12 @@ function clausesOf(line: string): string[] {
 function isFragment(part: string): boolean {
   return [...contentWords(part)].filter((word) => /\p{L}/u.test(word)).length < CLAUSE_WORDS;
 }
+
+/** Whether an entry shows the habit of a line that goes and stands on in one that comes. */
+export const isOfCarried = (entry: KnownEntry, put: Put, context: DreamContext) =>
+  entry.strength === 'implied' &&
+  !entry.found &&
+  linesOut(put).some((id) => {
+    const known = topicOfLine(id, context, put.topic)?.lines.get(id);
+    return known && isSameHabit(known.text, entry) && carrierOf(known, put, context);
+  });

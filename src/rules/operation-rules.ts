@@ -15,6 +15,7 @@ import {
   type Drop,
   entryIds,
   isAskedFor,
+  isOfCarried,
   isOfOne,
   isOthers,
   isSameHabit,
@@ -27,7 +28,6 @@ import {
   linesOut,
   type NewLine,
   newestAt,
-  OCCASIONS,
   type Operation,
   type Put,
   type Rename,
@@ -40,6 +40,7 @@ import {
   wantedBy,
   wholeOf,
   withAgain,
+  withoutAside,
 } from './dream-context.ts';
 import { orderIn, widened } from './languages.ts';
 import { lastingValues, missingIn, valuesIn } from './literals.ts';
@@ -328,20 +329,11 @@ function* lostFaults(put: Put, { operations, context }: Night): Faults {
     if (entry.strength === 'stated' && !isOfIt) yield `no line that cites ${id} says anything of it.`;
     const elsewhere = operations.flatMap(linesIn).flatMap((line) => (line.entries.includes(id) ? line.text : []));
     // Of a habit that is shown again the occasion may go.
-    const lasting = isOfCarried(entry, put, context) ? text.replace(OCCASIONS, '') : text;
+    const lasting = isOfCarried(entry, put, context) ? withoutAside(text) : text;
     const lost = missingIn(lastingValues(lasting, at), [...elsewhere, ...old, ...(put.over ?? []), changes]);
     if (lost.length > 0) yield `its lines lose ${list(lost)} of ${id}: keep it letter for letter.`;
   }
 }
-
-/** Whether an entry shows the habit of a line that goes and stands on in one that comes. */
-const isOfCarried = (entry: KnownEntry, put: Put, context: DreamContext) =>
-  entry.strength === 'implied' &&
-  !entry.found &&
-  linesOut(put).some((id) => {
-    const known = topicOfLine(id, context, put.topic)?.lines.get(id);
-    return known && isSameHabit(known.text, entry) && carrierOf(known, put, context);
-  });
 
 // Entries that are dropped, and names.
 
