@@ -10,6 +10,7 @@ import { distinctValues, isValueIn, literals, valuesIn } from './literals.ts';
 import {
   CARRIED_SHARE,
   carriedShare,
+  clausesOf,
   contentWords,
   countSharedWords,
   isOpposite,
@@ -198,8 +199,6 @@ export const sessionOf = ({ session }: { session: string }) => session.split('/'
 /** Of a clause so many words, or else so great a part of them, are in what shows it. */
 const SHOWN_WORDS = 2;
 const SHOWN_PART = 1 / 2;
-/** What is shorter says nothing by itself. */
-const CLAUSE_WORDS = 3;
 
 /** What stands in brackets, or behind the last semicolon: of a habit its occasions. */
 const OCCASIONS = /\s*\([^()]*\)|;[^;]*?(?=\.?$)/g;
@@ -383,22 +382,6 @@ function isShownBy(text: string, words: string): boolean {
   const own = contentWords(text);
   const shared = countSharedWords(own, contentWords(words));
   return shared >= Math.min(SHOWN_WORDS, own.size) && shared >= SHOWN_PART * own.size;
-}
-
-/** What a line says, sentence by sentence and behind each comma, colon or bracket; what is short belongs to what is before it. */
-function clausesOf(line: string): string[] {
-  const clauses: string[] = [];
-  for (const part of line.split(/(?<=[.;:!?,])\s+|\s+[–—]\s+|\s*[()]\s*/)) {
-    const isShort = isFragment(part);
-    if (isShort && clauses.length > 0) clauses.push(`${clauses.pop()} ${part}`);
-    else if (part !== '') clauses.push(part);
-  }
-  const [first = '', second, ...rest] = clauses;
-  return second !== undefined && isFragment(first) ? [`${first} ${second}`, ...rest] : clauses;
-}
-
-function isFragment(part: string): boolean {
-  return [...contentWords(part)].filter((word) => /\p{L}/u.test(word)).length < CLAUSE_WORDS;
 }
 
 /** Whether an entry shows the habit of a line that goes and stands on in one that comes. */

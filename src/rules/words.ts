@@ -163,3 +163,22 @@ function isAlike(a: string, b: string): boolean {
   const shared = of.intersection(others).size;
   return shared > 0 && shared >= SAME_TRIGRAMS * Math.max(of.size, others.size);
 }
+
+/** What is shorter says nothing by itself. */
+const CLAUSE_WORDS = 3;
+
+/** What a line says, sentence by sentence and behind each comma, colon or bracket; what is short belongs to what is before it. */
+export function clausesOf(line: string): string[] {
+  const clauses: string[] = [];
+  for (const part of line.split(/(?<=[.;:!?,])\s+|\s+[–—]\s+|\s*[()]\s*/)) {
+    const isShort = isFragment(part);
+    if (isShort && clauses.length > 0) clauses.push(`${clauses.pop()} ${part}`);
+    else if (part !== '') clauses.push(part);
+  }
+  const [first = '', second, ...rest] = clauses;
+  return second !== undefined && isFragment(first) ? [`${first} ${second}`, ...rest] : clauses;
+}
+
+function isFragment(part: string): boolean {
+  return [...contentWords(part)].filter((word) => /\p{L}/u.test(word)).length < CLAUSE_WORDS;
+}
