@@ -9,7 +9,7 @@ import { listNames } from '../base/files/directories.ts';
 import { makeDirectory, makeFile, readTextNow, statNow } from '../base/files/files.ts';
 import type { Db } from './sql.ts';
 
-/** Another number with every change of schema.sql, until there is a release. */
+/** Another number with every change of schema.sql but for columns that nobody reads and that go, until there is a release. */
 export const SCHEMA_VERSION = 5;
 
 /**

@@ -15,7 +15,7 @@ import { fullSince } from './spend.ts';
 const LONG_PAUSE_MS = 30_000;
 const FIRST_PAUSE_MS = 5 * 60_000;
 const LONGEST_PAUSE_MS = 60 * 60_000;
-/** No pause is longer, and a plan's lasts a week: it was set by a clock that was ahead. */
+/** No pause is longer: it was set by a clock that was ahead. */
 const IMPOSSIBLE_PAUSE_MS = 8 * 24 * 60 * 60_000;
 /** Enough to tell how far the pauses have grown. */
 const JOBS = 60;
