@@ -22,7 +22,7 @@ import { isTopicPath, parseTopic } from '../memory/text/topic.ts';
 import { EXIT, note, print, printTable, style } from '../terminal/output.ts';
 import { dayAmong, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
-import { type NamedSession, namesOf, placeOf, sayHere, whoseMemory } from '../worker/whose-memory.ts';
+import { memoriesHere, type NamedSession, namesOf, placeOf, sayHere, whoseMemory } from '../worker/whose-memory.ts';
 import { type CommonOptions, isNamed, MEMORY, memoriesFor, memoryHere, wholeFrom } from './cli-options.ts';
 import { stateOf } from './printer.ts';
 import type { CommandSpec } from './spec.ts';
@@ -198,13 +198,15 @@ const search: CommandSpec<CommonOptions & { limit: number; all?: boolean }, [str
   },
 };
 
+const WITH_SESSIONS = 'exists (select 1 from session where session.memory = memory.id)';
+
 /** The latest first. */
 async function listSessions(app: App, { limit, all, json }: ListOptions): Promise<void> {
-  const memories = await memoriesFor(app, { all });
+  const memories = all ? await memoriesHere(app, WITH_SESSIONS) : await memoriesFor(app, { all });
   const taught = await Promise.all(memories.map((memory) => taughtIn(app, memory, limit)));
   const found = taught
     .flat()
-    .sort((a, b) => b.readAt.localeCompare(a.readAt))
+    .sort((a, b) => b.at.localeCompare(a.at))
     .slice(0, limit);
   const names = await namesOf(
     app,
@@ -212,7 +214,7 @@ async function listSessions(app: App, { limit, all, json }: ListOptions): Promis
   );
   if (json)
     return print({
-      sessions: found.map(({ of: _, row, ...told }) => ({ ...told, name: names.get(row)?.name ?? null })),
+      sessions: found.map(({ of: _, row, at: __, ...told }) => ({ ...told, name: names.get(row)?.name ?? null })),
     });
   if (found.length === 0) return print(`No session was read${all ? '' : ` into ${app.memoryDirOf()}`} yet.`);
   for (const [memory, those] of Map.groupBy(found, ({ of }) => of)) {
@@ -224,9 +226,11 @@ async function listSessions(app: App, { limit, all, json }: ListOptions): Promis
 type TaughtSession = Awaited<ReturnType<typeof taughtIn>>[number];
 
 async function taughtIn({ db }: App, of: MemoryRow, limit: number) {
-  const rows = await db.all<{ id: string; name: string; path: string | null; cwd: string | null; readAt: string }>(
-    `select s.id, s.name, s.path, s.cwd, max(job.ended_at) as "readAt" from session s join job on job.session = s.id
-     where s.memory = ? and job.ended_at is not null group by s.id, s.name, s.path, s.cwd order by 5 desc, 2 limit ?`,
+  type Row = { id: string; name: string; path: string | null; cwd: string | null; readAt: string; at: string };
+  const rows = await db.all<Row>(
+    `select s.id, s.name, s.path, s.cwd, max(job.ended_at) as "readAt", coalesce(s.modified_at, s.created_at) as at
+     from session s join job on job.session = s.id where s.memory = ? and job.ended_at is not null
+     group by s.id, s.name, s.path, s.cwd, s.modified_at, s.created_at order by 6 desc, 2 limit ?`,
     ...[of.id, limit],
   );
   const entries = await entriesAmong(db, of.id, { column: 'session', of: rows.map(({ id }) => id) });
@@ -234,8 +238,8 @@ async function taughtIn({ db }: App, of: MemoryRow, limit: number) {
     entries.sort((a, b) => a.at.localeCompare(b.at)),
     ({ session }) => session,
   );
-  return rows.map(({ id: row, name: session, path: transcript, cwd, readAt }) => ({
-    ...{ of, row, memory: placeOf(of), session, transcript, cwd, readAt },
+  return rows.map(({ id: row, name: session, path: transcript, cwd, readAt, at }) => ({
+    ...{ of, row, memory: placeOf(of), session, transcript, cwd, readAt, at },
     entries: (ofSession.get(row) ?? []).map(({ id, type, text, state, reason }) => {
       return { id, type, text, state: stateOf({ state, reason }) };
     }),

@@ -22,8 +22,9 @@ export interface Db extends Sql {
   /** What people are told of it, where it can be read only. */
   readonly trouble?: string;
   /**
-   * Does all of `work`, or nothing where it throws. `work` awaits nothing but `sql`: no file, no network (a move alone reads the database that it leaves), no clock; it does not ask
-   * the database itself (test/support/memory-world.ts refuses it), and goes on behind no statement that failed.
+   * Does all of `work`, or nothing where it throws. `work` awaits nothing but `sql`: no file, no network (a move alone reads the
+   * database that it leaves), no clock; it does not ask the database itself (test/support/memory-world.ts refuses it), and goes on
+   * behind no statement that failed.
    */
   write<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
   /** Behind a select: rows that others wait for, or pass over. SQLite has one writer, and needs neither. */

@@ -36,12 +36,12 @@ export function placeOf({ dir, id }: Pick<MemoryRow, 'dir' | 'id'>): string {
 }
 
 /** Those of projects and of the user that are in use here, and hold something. */
-export async function memoriesHere(app: App): Promise<MemoryRow[]> {
+export async function memoriesHere(app: App, has = HAS_SOMETHING): Promise<MemoryRow[]> {
   // One whose directory was moved here is found by it.
   await app.findMemory().catch(onAppError(() => null, 'settings'));
   const rows = await app.db.all<MemoryRow>(
     `select * from memory where deleted_at is null and scope <> 'store' and (machine is null or machine = ?)
-       and ${HAS_SOMETHING} order by name, id`,
+       and ${has} order by name, id`,
     app.machine,
   );
   return Promise.all(rows.filter(({ dir }) => dir === null || isDirectory(dir)).map(({ id }) => app.memories.of(id)));

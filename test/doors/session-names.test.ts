@@ -1,10 +1,11 @@
 // Sessions by their names: whose words they are, what they never hold, and when they are gone.
 
-import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdirSync, rmSync, utimesSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { testApp } from '../support/app.ts';
 import { aSession } from '../support/session-file.ts';
+import { tempDir } from '../support/temp.ts';
 
 const PNPM = 'Always use pnpm instead of npm.';
 const SECRET = `ghp_${'a1B2c3D4e5F6'.repeat(3)}`;
@@ -92,4 +93,21 @@ test('without its transcript a session goes by the words that were kept of it, a
   expect(await names()).toEqual([PNPM]);
   await nocturne('redact', '--match', 'pnpm instead', '--yes');
   expect(JSON.stringify(await names())).not.toContain('pnpm');
+});
+
+test('sessions are listed newest first, whichever was read last, and where nothing was learned of any', async () => {
+  const { nocturne, json } = await world();
+  const [old, young] = ['1', '2'].map((n) => {
+    const session = aSession(['What time is it?'], {
+      dir: tempDir(),
+      id: `${n.repeat(8)}-2222-4333-8444-555555555555`,
+    });
+    utimesSync(session.path, new Date(), new Date(`2026-11-0${n}T09:00:00Z`));
+    return session;
+  });
+  for (const session of [young, old]) await nocturne('learn', session?.path ?? '');
+  for (const more of [[], ['--all']]) {
+    const { sessions } = await json<{ sessions: { session: string }[] }>('list', '--sessions', ...more);
+    expect(sessions.map(({ session }) => session)).toEqual([young?.id, old?.id]);
+  }
 });
