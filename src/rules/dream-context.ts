@@ -203,11 +203,12 @@ const SHOWN_PART = 1 / 2;
 /** What stands in brackets, or behind the last semicolon: of a habit its occasions. */
 const OCCASIONS = /\s*\([^()]*\)|;[^;]*?(?=\.?$)/g;
 
-export const withoutAside = (text: string) => text.replace(OCCASIONS, '');
+/** A text without these. */
+export const mainPart = (text: string) => text.replace(OCCASIONS, '');
 
 /** What of a line must not be lost: of a habit that one session showed all but its occasions. */
 export const lastingIn = ({ text, seenOnce, sources = [] }: KnownLine) =>
-  seenOnce !== undefined && sources.every(({ found }) => !found) ? withoutAside(text) : text;
+  seenOnce !== undefined && sources.every(({ found }) => !found) ? mainPart(text) : text;
 
 /** A line that goes on as another without the occasions that only one session showed; what was stated, denies or limits stays. */
 export function withoutOccasions(text: string, of: { cited: KnownEntry[]; carried: KnownLine[] }): string {

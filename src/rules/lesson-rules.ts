@@ -143,8 +143,7 @@ function placeProven({ candidate, tried, calls }: Lesson): Judged {
 
 /** Whether a line of memory is over by it: what one look tells is worth keeping where memory says otherwise. */
 const isOfKnown = ({ entry: { changes = '' }, text, options: { isRemembered, told = [] } }: Candidate) =>
-  (isRemembered?.(changes) || told.some((line) => changes !== '' && line.includes(changes))) &&
-  sharesTopic(changes, text);
+  (isRemembered?.(changes) || told.some((line) => line.startsWith(`- ${changes} (`))) && sharesTopic(changes, text);
 
 /** Whether a call has a subagent do something. */
 const isAgents = ({ act: { isCommand, programs } }: Pick<TriedCall, 'act'>) =>

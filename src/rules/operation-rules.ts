@@ -26,6 +26,7 @@ import {
   lastingIn,
   linesIn,
   linesOut,
+  mainPart,
   type NewLine,
   newestAt,
   type Operation,
@@ -40,7 +41,6 @@ import {
   wantedBy,
   wholeOf,
   withAgain,
-  withoutAside,
 } from './dream-context.ts';
 import { orderIn, widened } from './languages.ts';
 import { lastingValues, missingIn, valuesIn } from './literals.ts';
@@ -329,7 +329,7 @@ function* lostFaults(put: Put, { operations, context }: Night): Faults {
     if (entry.strength === 'stated' && !isOfIt) yield `no line that cites ${id} says anything of it.`;
     const elsewhere = operations.flatMap(linesIn).flatMap((line) => (line.entries.includes(id) ? line.text : []));
     // Of a habit that is shown again the occasion may go.
-    const lasting = isOfCarried(entry, put, context) ? withoutAside(text) : text;
+    const lasting = isOfCarried(entry, put, context) ? mainPart(text) : text;
     const lost = missingIn(lastingValues(lasting, at), [...elsewhere, ...old, ...(put.over ?? []), changes]);
     if (lost.length > 0) yield `its lines lose ${list(lost)} of ${id}: keep it letter for letter.`;
   }

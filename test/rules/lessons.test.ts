@@ -120,6 +120,13 @@ $ git log --oneline -3 → 30c566f feat: export (#24)
 told PR #24 (export) is a draft on branch export.
 changes PR #24 (export) is a draft on branch export.
 + place Export (#24) is on main by now. ‖ r1 feat: export (#24)
+told - PR #24 (export) is a draft on branch export. (pulls.md; found by the agent, 2026-11-01)
+changes PR #24 (export) is a draft on branch export.
++ place Export (#24) is on main by now. ‖ r1 feat: export (#24)
+told - PR #24 (export) is a draft on branch export. (pulls.md; found by the agent, 2026-11-01)
+changes export
+- place Export (#24) is on main by now. ‖ r1 feat: export (#24)
+= One look tells this
 told PR #24 (export) is a draft on branch export.
 changes The mill runs on water.
 - place Export (#24) is on main by now. ‖ r1 feat: export (#24)

@@ -221,9 +221,9 @@ function asMeant(operations: Operation[], context: DreamContext): Operation[] {
     const topic = context.topics.has(name) ? name : (renamed.get(name) ?? each.topic);
     const cited = entryIds(each).filter((id) => context.entries.has(id));
     const taken = linesOut(each).flatMap((id) => topicOfLine(id, context, topic)?.lines.get(id) ?? []);
+    const renames = renamesOf(each, context);
     const lines = linesIn(each).map(({ text: given, entries }): NewLine => {
       const text = withoutMark(given) || given;
-      const renames = renamesOf(each, context);
       // What only has another name in it rests on what it rested on.
       const isWhole = (renames.length > 0 || entries.length === 0) && wholeOf({ text, entries: [] }, taken, renames);
       if (isWhole) return { text, entries: [] };
